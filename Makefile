@@ -1,0 +1,53 @@
+# `make` alone lists the targets. Each one creates what it needs in $(VENV), once.
+PYTHON ?= $(shell python3.11 --version >/dev/null 2>&1 && echo python3.11 || echo python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint format bench clean
+.DEFAULT_GOAL := help
+
+help:  ## List the targets.
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.demo  ## Separate a generated scene and write a picture.
+	MPLBACKEND=Agg $(BIN)/python examples/separate_scene.py
+	@echo "The picture is $(CURDIR)/demo-output/separation.png"
+
+test: lint  ## Lint, check types, run all tests.
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev  ## Lint and check types.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev  ## Format the code and fix what ruff can fix.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.peers  ## Run the benchmarks beside other libraries.
+	$(BIN)/python -m benchmarks
+
+clean:  ## Remove the environment, the caches and the demo's output.
+	rm -rf $(VENV) demo-output build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip reads dependency groups since 25.1, and Python 3.11 brings an older one.
+$(VENV)/.pip:
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/.pip
+	$(INSTALL) --group demo --editable .
+	@touch $@
+
+# dev includes demo
+$(VENV)/.dev: pyproject.toml | $(VENV)/.pip
+	$(INSTALL) --group dev --editable .
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.peers: pyproject.toml | $(VENV)/.dev
+	$(INSTALL) --group peers
+	@touch $@

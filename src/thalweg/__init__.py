@@ -1,0 +1,56 @@
+"""Find the low-rank path of a data stream, and what does not belong to it.
+
+Examples
+--------
+>>> import numpy as np
+>>> from thalweg import RobustOnlineNMF
+>>> X = np.random.default_rng(0).random((60, 8))
+>>> RobustOnlineNMF(n_components=3, random_state=0).fit(X).components_.shape
+(3, 8)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from thalweg import metrics as metrics, synthetic as synthetic
+    from thalweg.estimators import (
+        Decomposition as Decomposition,
+        OnlineFactorization as OnlineFactorization,
+        RobustNMF as RobustNMF,
+        RobustOnlineNMF as RobustOnlineNMF,
+    )
+    from thalweg.updates import half_life as half_life
+
+    __version__: str
+
+# Public names and where they live; each is loaded when it is first asked for, so that
+# `import thalweg` stays light. Type checkers read the block above.
+_HOMES = {
+    "Decomposition": "thalweg.estimators",
+    "OnlineFactorization": "thalweg.estimators",
+    "RobustNMF": "thalweg.estimators",
+    "RobustOnlineNMF": "thalweg.estimators",
+    "half_life": "thalweg.updates",
+    "metrics": "thalweg",
+    "synthetic": "thalweg",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        value: Any = import_module("importlib.metadata").version("thalweg")
+    elif name not in _HOMES:
+        raise AttributeError(f"module 'thalweg' has no attribute {name!r}")
+    elif _HOMES[name] == "thalweg":
+        value = import_module(f"thalweg.{name}")
+    else:
+        value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,156 @@
+"""The convex problem that every encoder solves, and a certificate of how well."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.prox import Prox
+from thalweg.prox.moreau import moreau
+
+__all__ = ["Point", "Problem", "chunks", "times"]
+
+
+def times(W: Array, H: Array) -> Array:
+    """Return W @ H with contiguous columns, in which a sample is one run of memory."""
+    product: Array = (H.T @ W.T).T
+    return product
+
+
+def chunks(V: Array, K: int) -> list[slice]:
+    """Cut the columns of V so that the work arrays of a chunk stay in the cache."""
+    F, B = V.shape
+    size = max(16, min(256, 2**20 // max(F, K, 1)))
+    return [slice(start, start + size) for start in range(0, B, size)]
+
+
+class Point(NamedTuple):
+    """The problem at some codes H, the best outliers put in.
+
+    Attributes
+    ----------
+    loss : array of shape (B,)
+        Objective.
+    Z : array of shape (F, B)
+        V - W H, zero at gaps.
+    E : array of shape (F, B)
+        V - W H - R, zero at gaps; -W'E is the gradient of the smooth part in H.
+    """
+
+    loss: Array
+    Z: Array
+    E: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """min over H of env_g(V - W H) + omega(H): the outliers are in the envelope of g."""
+
+    V: Array
+    W: Array
+    seen: Mask | None
+    outliers: Prox
+    penalty: Prox
+
+    def at(self, H: Array) -> Point:
+        """Evaluate at the codes H."""
+        Z = times(self.W, H)
+        np.subtract(self.V, Z, out=Z)
+        if self.seen is not None:
+            Z *= self.seen
+        values, E = moreau(self.outliers, Z)
+        return Point(values + self._cost(H), Z, E)
+
+    def take(self, columns: Array) -> "Problem":
+        """Return the problem of some of the samples."""
+        seen = None if self.seen is None else self.seen.T[columns].T
+        return Problem(self.V.T[columns].T, self.W, seen, self.outliers, self.penalty)
+
+    def outliers_at(self, point: Point, H: Array) -> Array:
+        """Return the outliers R; at gaps, whatever makes V - R equal to W H."""
+        R = point.Z - point.E
+        if self.seen is not None:
+            R = np.where(self.seen, R, self.V - times(self.W, H))
+        return R
+
+    def gap(self, point: Point) -> Array:
+        """Return loss minus a lower bound of the optimum, by Fenchel duality.
+
+        For every y that vanishes at gaps, <v, y> - |y|^2/2 - g*(y) - omega*(W'y) is a lower
+        bound. The gradient E is such a y at the optimum; elsewhere it is first moved to where
+        both conjugates are finite.
+        """
+        y = self._admissible(point.E)
+        bound = (
+            np.einsum("fb,fb->b", self.V, y)
+            - 0.5 * np.einsum("fb,fb->b", y, y)
+            - self.outliers.conjugate(y)
+            - self._dual_cost(times(self.W.T, y))
+        )
+        gap: Array = point.loss - bound
+        return gap
+
+    def certain(self, point: Point, tol: float) -> Mask:
+        """Tell where the gap is at most ``tol`` of the loss, up to rounding."""
+        energy = 0.5 * np.einsum("fb,fb->b", self.V, self.V)
+        rounding = 100.0 * np.finfo(self.V.dtype).eps * energy
+        certain: Mask = self.gap(point) <= tol * point.loss + rounding
+        return certain
+
+    def _cost(self, H: Array) -> Array:
+        """Return omega(H), cheaply where it is linear and quadratic, since codes are feasible."""
+        coefficients = getattr(self.penalty, "coefficients", None)
+        if coefficients is None:
+            return self.penalty.value(H)
+        l1, l2 = coefficients
+        cost = np.zeros(H.shape[1], dtype=H.dtype)
+        if l1:
+            cost += l1 * H.sum(axis=0)
+        if l2:
+            cost += 0.5 * l2 * np.einsum("kb,kb->b", H, H)
+        return cost
+
+    def _dual_cost(self, s: Array) -> Array:
+        """Return omega*(s); where omega is linear, s was shifted to where that is zero."""
+        coefficients = getattr(self.penalty, "coefficients", None)
+        if coefficients is None:
+            return self.penalty.conjugate(s)
+        l1, l2 = coefficients
+        if l2 == 0.0:
+            return np.zeros(s.shape[1], dtype=s.dtype)
+        excess = np.maximum(s - l1, 0.0)
+        cost: Array = np.einsum("kb,kb->b", excess, excess) / (2.0 * l2)
+        return cost
+
+    def _admissible(self, y: Array) -> Array:
+        coefficients = getattr(self.penalty, "coefficients", None)
+        if coefficients is not None and coefficients[1] == 0.0:
+            y = y - self._excess(y, coefficients[0])
+        s = times(self.W.T, y)
+        low = np.zeros(y.shape[1], dtype=y.dtype)
+        high = np.ones(y.shape[1], dtype=y.dtype)
+        fits = self._finite(y, s)
+        low[fits] = 1.0
+        for _ in range(0 if fits.all() else 40):
+            middle = (low + high) / 2
+            fits = self._finite(middle * y, middle * s)
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        return low * y
+
+    def _finite(self, y: Array, s: Array) -> Mask:
+        finite: Mask = np.isfinite(self.outliers.conjugate(y) + self._dual_cost(s))
+        return finite
+
+    def _excess(self, y: Array, limit: float) -> Array:
+        """Return the shift, on seen entries, after which W'y <= limit; it needs W >= 0."""
+        over = times(self.W.T, y) - limit
+        if self.seen is None:
+            weight = np.broadcast_to(self.W.sum(axis=0)[:, None], over.shape)
+        else:
+            weight = times(self.W.T, self.seen.astype(y.dtype))
+        ratio = np.divide(over, weight, out=np.zeros_like(over), where=(over > 0) & (weight > 0))
+        shift = ratio.max(axis=0, initial=0.0)
+        if self.seen is None:
+            return np.broadcast_to(shift, y.shape)
+        return self.seen * shift

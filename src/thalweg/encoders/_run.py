@@ -1,0 +1,139 @@
+"""The frame that encoders share: chunks, stopping of each sample by itself, results."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.encoders import Codes
+from thalweg.encoders._problem import Point, Problem, chunks
+
+__all__ = ["Exit", "StoppingRule", "Walk", "encode_chunks", "take"]
+
+Exit = Literal["decrease", "gap"]
+# Samples that are done are carried along until they are this share of those at work.
+_DEAD_WEIGHT = 0.3
+
+
+class Walk(Protocol):
+    """An encoder's iteration on one chunk; what it remembers of each sample is its own."""
+
+    def start(self, problem: Problem) -> Array:
+        """Return the first codes."""
+        ...
+
+    def step(self, problem: Problem, H: Array, point: Point) -> Array:
+        """Return the next codes."""
+        ...
+
+    def keep(self, columns: Array) -> None:
+        """Forget all samples but these."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """When a sample is done: its loss hardly changes, or its duality gap is small.
+
+    Attributes
+    ----------
+    tol : float
+        Relative to the loss.
+    exit : {"decrease", "gap"}
+        What is compared with ``tol``.
+    max_iter : int
+        Cap on the number of steps.
+    every : int
+        The gap costs about as much as a step, and is looked at every so many of them.
+    """
+
+    tol: float
+    exit: Exit
+    max_iter: int
+    every: int
+
+    def met(self, problem: Problem, point: Point, previous: Array | None, step: int) -> Mask:
+        """Tell which samples are done."""
+        if self.exit == "decrease" and previous is not None:
+            done: Mask = np.abs(previous - point.loss) <= self.tol * previous
+            return done
+        if self.exit == "gap" and step % self.every == 0:
+            return problem.certain(point, self.tol)
+        return np.zeros(point.loss.shape, dtype=np.bool_)
+
+    def run(self, problem: Problem, walk: Walk, H0: Array | None) -> Codes:
+        """Iterate until each sample has met the rule; one that has is not touched again."""
+        result = _empty(problem)
+        H = walk.start(problem) if H0 is None else H0.astype(problem.V.dtype)
+        alive = np.arange(problem.V.shape[1])
+        done = np.zeros(alive.size, dtype=np.bool_)
+        previous: Array | None = None
+        for step in range(self.max_iter + 1):
+            point = problem.at(H)
+            met = self.met(problem, point, previous, step)
+            fresh = (met | (step == self.max_iter)) & ~done
+            if fresh.any():
+                _record(result, alive, fresh, met, problem, H, point)
+                done |= fresh
+            if done.all():
+                break
+            if done.mean() > _DEAD_WEIGHT:
+                columns = np.flatnonzero(~done)
+                alive, done = alive[columns], np.zeros(columns.size, dtype=np.bool_)
+                problem, H = problem.take(columns), take(H, columns)
+                point = Point(point.loss[columns], take(point.Z, columns), take(point.E, columns))
+                walk.keep(columns)
+            previous = point.loss
+            H = walk.step(problem, H, point)
+        return result
+
+
+def take(X: Array, columns: Array) -> Array:
+    """Return some columns of X, each one run of memory."""
+    return X.T[columns].T
+
+
+def encode_chunks(
+    problem: Problem, H0: Array | None, encode: Callable[[Problem, Array | None], Codes]
+) -> Codes:
+    """Encode a few columns at a time, so that the work arrays do not grow with the batch."""
+    if problem.seen is not None:
+        V = np.where(problem.seen.T, problem.V.T, problem.V.dtype.type(0)).T
+        problem = replace(problem, V=V)
+    parts = []
+    for part in chunks(problem.V, problem.W.shape[1]) or [slice(0)]:
+        seen = None if problem.seen is None else problem.seen[:, part]
+        start = None if H0 is None else H0[:, part]
+        parts.append(encode(replace(problem, V=problem.V[:, part], seen=seen), start))
+    if len(parts) == 1:
+        return parts[0]
+    H, R, loss, solved = zip(*parts, strict=True)
+    return Codes(np.hstack(H), np.hstack(R), np.concatenate(loss), np.concatenate(solved))
+
+
+def _empty(problem: Problem) -> Codes:
+    F, B = problem.V.shape
+    dtype = problem.V.dtype
+    H = np.zeros((B, problem.W.shape[1]), dtype=dtype).T
+    return Codes(H, np.zeros((B, F), dtype).T, np.zeros(B, dtype), np.zeros(B, np.bool_))
+
+
+def _record(
+    result: Codes,
+    alive: Array,
+    fresh: Mask,
+    met: Mask,
+    problem: Problem,
+    H: Array,
+    point: Point,
+) -> None:
+    columns = np.flatnonzero(fresh)
+    codes = take(H, columns)
+    found = Point(point.loss[columns], take(point.Z, columns), take(point.E, columns))
+    into = alive[columns]
+    result.H.T[into] = codes.T
+    result.R.T[into] = problem.take(columns).outliers_at(found, codes).T
+    result.loss[into] = found.loss
+    result.solved[into] = met[columns]

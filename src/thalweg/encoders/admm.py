@@ -1,0 +1,111 @@
+"""Alternating direction method of multipliers: OADMM's encoder."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from thalweg._typing import Array, Mask
+from thalweg.encoders import Codes
+from thalweg.encoders._problem import Point, Problem, times
+from thalweg.encoders._run import Exit, StoppingRule, encode_chunks, take
+from thalweg.prox import Prox
+from thalweg.prox.l1 import L1
+from thalweg.prox.orthant import Orthant
+
+__all__ = ["Admm"]
+
+
+@dataclass(frozen=True)
+class Admm:
+    """argmin over h, r of |v - W h - r|^2/2 + g(r) + omega(h), by [O] (25)-(30).
+
+    The codes returned are the feasible copy u, with the outliers that are best for it; the
+    paper's h may be negative before convergence.
+
+    Parameters
+    ----------
+    outliers : Prox
+        Penalty of the outliers, with their bounds.
+    penalty : Prox
+        Penalty of the codes.
+    tol : float
+        Relative accuracy.
+    exit : {"decrease", "gap"}
+        Stop when the loss changes by less than ``tol``, or when the duality gap is below it.
+    max_iter : int
+        Cap on the number of steps; the paper's is 50.
+    rho : float
+        Weight of both augmentation terms, rho_1 = rho_2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.admm import Admm
+    >>> from thalweg.prox.l1 import L1
+    >>> V = np.array([[1.0], [1.0], [9.0]])
+    >>> Admm(outliers=L1(0.1), exit="gap", tol=1e-9, max_iter=10_000).encode(
+    ...     V, np.ones((3, 1))
+    ... ).H.round(3)
+    array([[1.05]])
+    """
+
+    name: ClassVar[str] = "admm"
+
+    outliers: Prox = field(default_factory=L1)
+    penalty: Prox = field(default_factory=Orthant)
+    tol: float = 1e-3
+    exit: Exit = "decrease"
+    max_iter: int = 50
+    rho: float = 1.0
+
+    def encode(
+        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+    ) -> Codes:
+        """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
+        rule = StoppingRule(self.tol, self.exit, self.max_iter, every=10)
+        factor = cho_factor(W.T @ W + self.rho * np.eye(W.shape[1], dtype=W.dtype))
+        return encode_chunks(
+            Problem(V, W, seen, self.outliers, self.penalty),
+            H0,
+            lambda problem, start: rule.run(problem, _Splitting(problem, factor, self.rho), start),
+        )
+
+
+class _Splitting:
+    def __init__(self, problem: Problem, factor: tuple[Array, bool], rho: float) -> None:
+        self.factor, self.rho = factor, rho
+        self.norm, (self.lower, self.upper) = problem.outliers.parts()  # type: ignore[attr-defined]
+        B, F, K = problem.V.shape[1], *problem.W.shape
+        self.alpha = np.zeros((B, K), dtype=problem.V.dtype).T
+        self.beta = np.zeros((B, F), dtype=problem.V.dtype).T
+        self.q = np.zeros_like(self.beta)
+        self.r = np.zeros_like(self.beta)
+
+    def start(self, problem: Problem) -> Array:
+        return np.zeros_like(self.alpha)
+
+    def step(self, problem: Problem, H: Array, point: Point) -> Array:
+        rho, u = self.rho, H
+        rhs = times(problem.W.T, problem.V - self.r) + rho * u - self.alpha
+        h = np.asfortranarray(cho_solve(self.factor, rhs), dtype=H.dtype)  # [O] (25)
+        left = problem.V - times(problem.W, h)
+        target = (rho * self.q + left - self.beta) / (1.0 + rho)
+        if problem.seen is not None:  # the penalty does not know of gaps
+            target *= problem.seen
+        r = self.norm.prox(target, 1.0 / (1.0 + rho))  # (26)
+        if problem.seen is not None:  # a gap's r is free, and takes all that is left
+            r = np.where(problem.seen.T, r.T, left.T).T
+        u = problem.penalty.prox(h + self.alpha / rho, 1.0 / rho)  # (27)
+        self.q = np.clip(r + self.beta / rho, self.lower, self.upper)  # (28)
+        self.alpha = self.alpha + rho * (h - u)  # (29)
+        self.beta = self.beta + rho * (r - self.q)  # (30)
+        if problem.seen is not None:  # nothing binds a gap's r to its copy
+            self.beta *= problem.seen
+        self.r = r
+        return u
+
+    def keep(self, columns: Array) -> None:
+        self.alpha, self.beta = take(self.alpha, columns), take(self.beta, columns)
+        self.q, self.r = take(self.q, columns), take(self.r, columns)

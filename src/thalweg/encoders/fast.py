@@ -1,0 +1,159 @@
+"""Exact alternation: closed-form outliers, then exact codes, for the whole batch at once."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.encoders import Codes
+from thalweg.encoders._problem import Point, Problem, times
+from thalweg.encoders._run import Exit, StoppingRule, encode_chunks
+from thalweg.prox import Prox
+from thalweg.prox.l1 import L1
+from thalweg.prox.orthant import Orthant
+from thalweg.solvers.nnls import Gram, nnls, prepare
+from thalweg.solvers.proximal_gradient import accelerated
+
+__all__ = ["Fast"]
+
+# Alternations before Newton steps are tried on what is still not certain.
+_WARM_UP = 8
+# Relative accuracy of the codes where a penalty leaves no closed form.
+_INNER = 1e-10
+# Keeps Newton's Gram matrix definite when outliers leave fewer entries than codes.
+_RIDGE = 1e-10
+
+
+@dataclass(frozen=True)
+class Fast:
+    """argmin over h, r of |v - W h - r|^2/2 + g(r) + omega(h), by exact alternation.
+
+    For fixed codes the outliers are closed form; for fixed outliers the codes are nonnegative
+    least squares in Gram space, solved exactly. Gaps are eliminated from each sample's Gram
+    matrix. With ``exit="gap"``, samples for which the alternation is slow get Newton steps on
+    the piecewise quadratic that is left when the outliers are put in.
+
+    Parameters
+    ----------
+    outliers : Prox
+        Penalty of the outliers, with their bounds.
+    penalty : Prox
+        Penalty of the codes; zero outside of the nonnegative orthant is not allowed.
+    tol : float
+        Relative accuracy.
+    exit : {"decrease", "gap"}
+        Stop when the loss decreases by less than ``tol``, or when the duality gap is below it.
+    max_iter : int
+        Cap on the number of alternations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.fast import Fast
+    >>> from thalweg.prox.l1 import L1
+    >>> V = np.array([[1.0], [1.0], [9.0]])
+    >>> codes = Fast(outliers=L1(0.1), exit="gap", tol=1e-9).encode(V, np.ones((3, 1)))
+    >>> codes.H.round(3), codes.R.ravel().round(3)
+    (array([[1.05]]), array([0.  , 0.  , 7.85]))
+    """
+
+    name: ClassVar[str] = "fast"
+
+    outliers: Prox = field(default_factory=L1)
+    penalty: Prox = field(default_factory=Orthant)
+    tol: float = 1e-3
+    exit: Exit = "decrease"
+    max_iter: int = 1000
+
+    def encode(
+        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+    ) -> Codes:
+        """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
+        rule = StoppingRule(self.tol, self.exit, self.max_iter, every=1)
+        newton = self.exit == "gap" and hasattr(self.outliers, "curvature")
+        shared = _gram(W)
+        return encode_chunks(
+            Problem(V, W, seen, self.outliers, self.penalty),
+            H0,
+            lambda problem, start: rule.run(problem, _Alternation(problem, shared, newton), start),
+        )
+
+
+class _Alternation:
+    def __init__(self, problem: Problem, shared: Array, newton: bool) -> None:
+        self.G = shared if problem.seen is None else _grams(problem.W, problem.seen)
+        coefficients = getattr(problem.penalty, "coefficients", None)
+        self.exact = coefficients is not None
+        self.l1, self.l2 = coefficients or (0.0, 0.0)
+        self.gram = _prepare(self.G, self.l2)
+        self.passive: Mask | None = None
+        self.newton = newton
+        self.steps = 0
+
+    def start(self, problem: Problem) -> Array:
+        """Return the codes that would be best if there were no outliers."""
+        H = np.zeros((problem.W.shape[1], problem.V.shape[1]))
+        return self._codes(problem, self.G, self.gram, times(problem.W.T, problem.V), H)
+
+    def step(self, problem: Problem, H: Array, point: Point) -> Array:
+        """Return the codes that are best for the outliers of the last ones."""
+        self.steps += 1
+        slope = times(problem.W.T, point.E)
+        new = self._codes(problem, self.G, self.gram, slope + _apply(self.G, H), H)
+        if self.newton and self.steps > _WARM_UP:
+            trial = self._newton(problem, H, point, slope)
+            new = np.where(problem.at(trial).loss < problem.at(new).loss, trial, new)
+        return new
+
+    def keep(self, columns: Array) -> None:
+        """Forget all samples but these."""
+        if self.passive is not None:
+            self.passive = self.passive.T[columns].T
+        if self.G.ndim == 3:
+            self.G = self.G[columns]
+            self.gram = Gram(self.gram.G[columns], self.gram.inverse)
+
+    def _codes(self, problem: Problem, G: Array, gram: Gram, C: Array, H: Array) -> Array:
+        """Minimise h'Gh/2 - c'h + omega(h)."""
+        if self.exact:
+            new, self.passive, _ = nnls(gram, C - self.l1, self.passive)
+        else:
+            new, _ = accelerated(G, C, problem.penalty, H.astype(np.float64), tol=_INNER)
+        codes: Array = new.astype(problem.V.dtype)
+        return codes
+
+    def _newton(self, problem: Problem, H: Array, point: Point, slope: Array) -> Array:
+        """Minimise the quadratic model on the entries where the envelope is curved."""
+        curved = problem.outliers.curvature(point.Z)  # type: ignore[attr-defined]
+        if problem.seen is not None:
+            curved = curved & problem.seen
+        G = _grams(problem.W, curved)
+        diagonal = np.einsum("bkk->bk", G)
+        diagonal += _RIDGE * np.maximum(diagonal.max(axis=1, keepdims=True), np.finfo(float).tiny)
+        return self._codes(problem, G, _prepare(G, self.l2), slope + _apply(G, H), H)
+
+
+def _gram(W: Array) -> Array:
+    wide = W.astype(np.float64)
+    return wide.T @ wide
+
+
+def _grams(W: Array, kept: Mask) -> Array:
+    """Return the Gram matrix of the rows of W that each sample keeps: shape (B, K, K)."""
+    return np.stack([_gram(W[rows]) for rows in kept.T]) if kept.shape[1] else _none(W)
+
+
+def _none(W: Array) -> Array:
+    return np.empty((0, W.shape[1], W.shape[1]))
+
+
+def _prepare(G: Array, l2: float) -> Gram:
+    return prepare(G + l2 * np.eye(G.shape[-1]) if l2 else G)
+
+
+def _apply(G: Array, H: Array) -> Array:
+    if G.ndim == 2:
+        return times(G, H)
+    product: Array = np.einsum("bij,jb->ib", G, H)
+    return product

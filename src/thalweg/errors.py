@@ -1,0 +1,45 @@
+"""Exceptions of the library.
+
+::
+
+    ThalwegError
+    |-- InputError        (also a ValueError)  the data cannot be used as they are
+    |-- ParameterError    (also a ValueError)  a parameter has no meaning here
+
+Each message says what was expected, what came, and what to do about it.
+"""
+
+__all__ = ["InputError", "ParameterError", "ThalwegError"]
+
+
+class ThalwegError(Exception):
+    """Base of every exception that the library raises on purpose.
+
+    Examples
+    --------
+    >>> from thalweg.errors import ThalwegError, InputError
+    >>> issubclass(InputError, ThalwegError)
+    True
+    """
+
+
+class InputError(ThalwegError, ValueError):
+    """The data handed in cannot be used as they are.
+
+    Examples
+    --------
+    >>> from thalweg.errors import InputError
+    >>> issubclass(InputError, ValueError)
+    True
+    """
+
+
+class ParameterError(ThalwegError, ValueError):
+    """A parameter, or a combination of parameters, has no meaning.
+
+    Examples
+    --------
+    >>> from thalweg.errors import ParameterError
+    >>> issubclass(ParameterError, ValueError)
+    True
+    """

@@ -1,0 +1,14 @@
+"""Fit, partial_fit, transform: the only room that knows scikit-learn, and the only transpose.
+
+Rows are samples here; inside, columns are. Every estimator offers ``fit``, ``partial_fit``
+where it streams, ``transform``, ``inverse_transform``, ``decompose``, ``score_samples`` and
+``score``; ``NaN`` in the data means that nothing was seen there.
+"""
+
+from thalweg.estimators._surface import Decomposition
+from thalweg.estimators._streaming import Progress
+from thalweg.estimators.online_factorization import OnlineFactorization
+from thalweg.estimators.robust_nmf import RobustNMF
+from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
+
+__all__ = ["Decomposition", "OnlineFactorization", "Progress", "RobustNMF", "RobustOnlineNMF"]

@@ -1,0 +1,170 @@
+"""The surface that every estimator has once it has a dictionary."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from thalweg._typing import Array
+from thalweg.encoders import Codes, Encoder
+from thalweg.estimators._input import Batch, as_batch, check_codes, check_data
+
+__all__ = ["Decomposition", "Factorization"]
+
+# Entries of the data that are encoded at a time: memory beyond the result stays bounded.
+_BLOCK = 2**22
+
+
+class Decomposition(NamedTuple):
+    """A matrix taken apart: ``X = low_rank + outliers`` up to noise, where X was seen.
+
+    Attributes
+    ----------
+    codes : array of shape (n_samples, n_components)
+        What :meth:`transform` returns.
+    low_rank : array of shape (n_samples, n_features)
+        ``codes @ components_``; over gaps it is the estimate of what was not seen.
+    outliers : array of shape (n_samples, n_features)
+        What does not belong; zero over gaps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg import RobustOnlineNMF
+    >>> X = np.outer(np.arange(1.0, 9.0), [1.0, 2.0, 3.0])
+    >>> RobustOnlineNMF(1, random_state=0).fit(X).decompose(X).low_rank.shape
+    (8, 3)
+    """
+
+    codes: Array
+    low_rank: Array
+    outliers: Array
+
+
+class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the estimators: everything that needs a dictionary and an encoder."""
+
+    components_: Array
+
+    def _encoder(self) -> Encoder:
+        """Return the encoder of the fitted model."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Array:
+        """Return the codes of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; ``NaN`` marks gaps.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+            Each row depends on its own sample only.
+        """
+        return np.vstack([codes.H.T for _, codes in self._encode(X)])
+
+    def decompose(self, X: Any) -> Decomposition:
+        """Take X apart into codes, low-rank part and outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; ``NaN`` marks gaps.
+
+        Returns
+        -------
+        Decomposition
+            Outliers are zero over gaps, where the low-rank part fills in.
+        """
+        parts = []
+        for batch, codes in self._encode(X):
+            R = codes.R if batch.seen is None else codes.R * batch.seen
+            parts.append((codes.H.T, codes.H.T @ self.components_, R.T))
+        return Decomposition(*(np.vstack(part) for part in zip(*parts, strict=True)))
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the low-rank part that belongs to codes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Codes.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            ``X @ components_``.
+        """
+        check_is_fitted(self)
+        product: Array = check_codes(X, len(self.components_)) @ self.components_
+        return product
+
+    def score_samples(self, X: Any) -> Array:
+        """Return minus the loss of each sample, outliers and penalties included.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; ``NaN`` marks gaps.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The larger, the better the sample is explained.
+        """
+        return np.concatenate([-codes.loss for _, codes in self._encode(X)])
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of :meth:`score_samples`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; ``NaN`` marks gaps.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        float
+            Minus the empirical loss of the fitted components.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _encode(self, X: Any) -> Iterator[tuple[Batch, Codes]]:
+        check_is_fitted(self)
+        X = check_data(self, X, reset=False)
+        X = X.astype(self.components_.dtype, copy=False)
+        encoder = self._encoder()
+        rows = max(1, _BLOCK // X.shape[1])
+        solved = True
+        for start in range(0, X.shape[0], rows):
+            batch = as_batch(X[start : start + rows])
+            codes = encoder.encode(batch.V, self.components_.T, seen=batch.seen)
+            solved &= bool(codes.solved.all())
+            yield batch, codes
+        if not solved and getattr(encoder, "exit", "") == "gap":
+            warnings.warn(
+                "Some samples were not encoded to the tolerance before the iteration cap. "
+                "Use solver='fast' or a larger tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

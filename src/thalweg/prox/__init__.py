@@ -1,0 +1,53 @@
+"""Functions known by their proximal operator; a constraint is one of them (0 or inf).
+
+All of them work on the columns of an array: each column is one vector, and a one-dimensional
+array is one vector. A component is a frozen dataclass that can be built without arguments,
+and lives in a file of its own, where it is found by name.
+
+Beyond the contract below a component may offer what lets others be faster or more faithful:
+``coefficients`` (a, b) when it is a sum(x) + b |x|^2 / 2 on x >= 0; ``l2_radius`` when it is a
+nonnegative l2 ball; ``envelope`` and ``curvature``, the Moreau envelope with its first and
+second derivative in one pass; ``parts``, a norm and its bounds apart.
+"""
+
+from typing import ClassVar, Protocol, runtime_checkable
+
+from thalweg._typing import Array
+
+
+@runtime_checkable
+class Prox(Protocol):
+    """A function g on vectors, known by its value and its proximal operator.
+
+    Attributes
+    ----------
+    name : str
+        What users write to choose it.
+    convex : bool
+        Whether g is convex; then the prox is unique and firmly nonexpansive.
+    """
+
+    name: ClassVar[str]
+    convex: ClassVar[bool]
+
+    def value(self, x: Array) -> Array:
+        """Return g of each column: shape (n_columns,), or () for one vector.
+
+        Outside of g's domain the value is inf; rounding errors of the order of the machine's
+        precision are forgiven, so that the value at a projected point is finite.
+        """
+        ...
+
+    def prox(self, x: Array, step: float = 1.0) -> Array:
+        """Return argmin_u g(u) + |u - x|^2 / (2 step), for each column u of the result.
+
+        A new array of the dtype, shape and memory order of ``x``.
+        """
+        ...
+
+    def conjugate(self, y: Array) -> Array:
+        """Return g*(y) = max_x <x, y> - g(x) of each column; inf outside of its domain.
+
+        The same forgiveness as for :meth:`value` holds at the border of the domain.
+        """
+        ...

@@ -1,0 +1,47 @@
+"""l1 |x|_1 + l2/2 |x|^2, over all x or x >= 0: what l1, l2 and elastic net share."""
+
+from math import inf
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.prox._membership import indicator, largest, nonnegative, tolerance
+from thalweg.prox._norms import column_squares
+
+
+def soft_threshold(x: Array, threshold: float, positive: bool, bound: float = inf) -> Array:
+    """Return argmin_u threshold |u|_1 + |u - x|^2 / 2 with |u_i| <= bound.
+
+    When ``positive``, with u >= 0 as well.
+    """
+    if positive:
+        u: Array = x - threshold
+        return np.clip(u, 0.0, bound, out=u)
+    # What the threshold takes away is a clipped copy: two passes and no signs. [O] (16)
+    u = np.clip(x, -threshold, threshold)
+    np.subtract(x, u, out=u)
+    return u if bound == inf else np.clip(u, -bound, bound, out=u)  # [O] (17), Lemma S-3
+
+
+def elastic_value(x: Array, l1: float, l2: float, positive: bool) -> Array:
+    """Return l1 |x|_1 + l2/2 |x|^2 of each column, inf outside of x >= 0 when ``positive``."""
+    total: Array = np.asarray(l1 * np.sum(np.abs(x), axis=0, dtype=np.float64))
+    if l2:
+        total = total + l2 / 2 * column_squares(x)
+    return total + indicator(nonnegative(x)) if positive else total
+
+
+def elastic_prox(x: Array, l1: float, l2: float, positive: bool, step: float) -> Array:
+    """Return argmin_u of the elastic value plus |u - x|^2 / (2 step)."""
+    u = soft_threshold(x, float(l1 * step), positive)
+    u /= float(1 + l2 * step)
+    return u
+
+
+def elastic_conjugate(y: Array, l1: float, l2: float, positive: bool) -> Array:
+    """Return max_x <x, y> - elastic value of x, for each column."""
+    excess = soft_threshold(y.astype(np.float64), l1, positive)
+    if l2:
+        squares: Array = column_squares(excess) / (2 * l2)
+        return squares
+    return indicator(largest(excess) <= tolerance(y) * (l1 + largest(y)))

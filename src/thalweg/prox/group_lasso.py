@@ -1,0 +1,65 @@
+"""The group lasso."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from typing import ClassVar
+
+from thalweg._typing import Array
+from thalweg.prox._groups import GroupPenalty, keep_labels
+from thalweg.prox._parameters import require_nonnegative
+
+
+@dataclass(frozen=True)
+class GroupLasso:
+    """argmin_u weight sum_a sqrt(size_a) |u_a|_2 + |u - x|^2 / (2 step).
+
+    [O] VI-B; u_a are the entries of group a.
+
+    Parameters
+    ----------
+    weight : float
+        The weight of the norms, >= 0.
+    groups : sequence of hashable, optional
+        The label of each row's group; None makes one group of the whole column.
+    nonnegative : bool
+        Whether the entries also have to be >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.group_lasso import GroupLasso
+    >>> GroupLasso(groups=["a", "a", "a", "a", "b"]).prox(np.array([2.0, 2.0, 2.0, 2.0, 0.5]))
+    array([1., 1., 1., 1., 0.])
+    """
+
+    name: ClassVar[str] = "group-lasso"
+    convex: ClassVar[bool] = True
+    weight: float = 1.0
+    groups: Sequence[Hashable] | None = None
+    nonnegative: bool = False
+
+    def __post_init__(self) -> None:
+        require_nonnegative(weight=self.weight)
+        object.__setattr__(self, "groups", keep_labels(self.groups))
+
+    @cached_property
+    def _penalty(self) -> GroupPenalty:
+        return GroupPenalty(0.0, self.weight, keep_labels(self.groups), self.nonnegative)
+
+    def value(self, x: Array) -> Array:
+        """Return weight sum_a sqrt(size_a) |x_a|_2 of each column."""
+        return self._penalty.value(x)
+
+    def prox(self, x: Array, step: float = 1.0) -> Array:
+        """Return the columns with each group shortened by weight sqrt(size_a) step."""
+        return self._penalty.prox(x, step)
+
+    def conjugate(self, y: Array) -> Array:
+        """Return 0 where |y_a|_2 <= weight sqrt(size_a) for all groups, and inf elsewhere."""
+        return self._penalty.conjugate(y)
+
+    def parts(self) -> tuple["GroupLasso", tuple[float, float]]:
+        """Return the norm without its bounds, and the bounds, as [O] (24) splits them."""
+        return replace(self, nonnegative=False), (0.0 if self.nonnegative else -inf, inf)

@@ -1,0 +1,97 @@
+"""The l1 norm, on a bounded interval where wanted."""
+
+from dataclasses import dataclass
+from math import inf
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg import _kernels
+from thalweg._typing import Array, Mask
+from thalweg.errors import ParameterError
+from thalweg.prox._elastic import elastic_conjugate, elastic_value, soft_threshold
+from thalweg.prox._membership import indicator, near
+from thalweg.prox._parameters import require_nonnegative
+
+
+@dataclass(frozen=True)
+class L1:
+    """argmin_u weight |u|_1 + |u - x|^2 / (2 step) subject to |u_i| <= bound.
+
+    [O] (17), the function of the outliers; (16) without bound; the set R' of VI-A with
+    ``nonnegative=True``.
+
+    Parameters
+    ----------
+    weight : float
+        The weight of the norm (lambda in [O]), >= 0.
+    bound : float
+        The largest modulus of an entry (M in [O]), >= 0; inf for none.
+    nonnegative : bool
+        Whether the entries also have to be >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.l1 import L1
+    >>> L1(weight=1.0, bound=2.0).prox(np.array([0.5, -1.5, 9.0]))
+    array([ 0. , -0.5,  2. ])
+    """
+
+    name: ClassVar[str] = "l1"
+    convex: ClassVar[bool] = True
+    weight: float = 1.0
+    bound: float = inf
+    nonnegative: bool = False
+
+    def __post_init__(self) -> None:
+        require_nonnegative(weight=self.weight)
+        if not (isinstance(self.bound, Real) and self.bound >= 0):
+            raise ParameterError(
+                f"bound should be a number >= 0 or inf, but {self.bound!r} came. "
+                "Give the largest modulus of an entry, or leave it out."
+            )
+
+    @property
+    def coefficients(self) -> tuple[float, float] | None:
+        """The linear and the quadratic coefficient on x >= 0; None where a bound is set."""
+        return (self.weight, 0.0) if self.bound == inf else None
+
+    def value(self, x: Array) -> Array:
+        """Return weight |x|_1 of each column, inf for columns outside of the bounds."""
+        inside = indicator(near(x, np.clip(x, -self.bound, self.bound)))
+        return inside + elastic_value(x, self.weight, 0.0, self.nonnegative)
+
+    def prox(self, x: Array, step: float = 1.0) -> Array:
+        """Return the soft-thresholded columns, clipped to the bounds."""
+        return soft_threshold(x, float(self.weight * step), self.nonnegative, float(self.bound))
+
+    def conjugate(self, y: Array) -> Array:
+        """Return bound sum max(|y| - weight, 0) of each column; y for |y| when nonnegative."""
+        if self.bound == inf:
+            return elastic_conjugate(y, self.weight, 0.0, self.nonnegative)
+        excess = soft_threshold(y.astype(np.float64), self.weight, self.nonnegative)
+        total: Array = self.bound * np.sum(np.abs(excess), axis=0)
+        return total
+
+    def envelope(self, x: Array) -> tuple[Array, Array]:
+        """Return the Moreau envelope of each column and its gradient, in one pass."""
+        rows = np.ascontiguousarray(x.T.reshape(-1, len(x)))
+        rest = np.empty_like(rows)
+        values = np.empty(len(rows), dtype=x.dtype)
+        weight, bound = x.dtype.type(self.weight), x.dtype.type(self.bound)
+        lower = x.dtype.type(0) if self.nonnegative else -bound
+        _kernels.envelope_l1(rows, weight, bound, lower, rest, values)
+        return values.reshape(x.shape[1:]), rest.T.reshape(x.shape, order="F")
+
+    def curvature(self, x: Array) -> Mask:
+        """Tell where the second derivative of the envelope is one; elsewhere it is zero."""
+        taken = self.prox(x)
+        at_bound = (taken >= self.bound) if self.nonnegative else (np.abs(taken) >= self.bound)
+        curved: Mask = (taken == 0) | at_bound
+        return curved
+
+    def parts(self) -> tuple["L1", tuple[float, float]]:
+        """Return the norm without its bounds, and the bounds, as [O] (24) splits them."""
+        return L1(self.weight), (0.0 if self.nonnegative else -self.bound, self.bound)

@@ -1,0 +1,50 @@
+"""The nonnegative part of an l1 ball."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.prox._boundary import cost, project_into
+from thalweg.prox._membership import indicator, nonnegative, tolerance
+from thalweg.prox._parameters import require_positive
+
+
+@dataclass(frozen=True)
+class L1Ball:
+    """argmin_u |u - x| subject to u >= 0, sum(u) <= radius.
+
+    Parameters
+    ----------
+    radius : float
+        The largest sum allowed, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.l1_ball import L1Ball
+    >>> L1Ball().prox(np.array([1.25, 0.75, -1.0]))
+    array([0.75, 0.25, 0.  ])
+    """
+
+    name: ClassVar[str] = "l1-ball"
+    convex: ClassVar[bool] = True
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(radius=self.radius)
+
+    def value(self, x: Array) -> Array:
+        """Return 0 for each column inside of the set, and inf for the others."""
+        small = cost(x, 1 / self.radius, 0.0) <= 1 + tolerance(x)
+        return indicator(nonnegative(x) & small)
+
+    def prox(self, x: Array, step: float = 1.0) -> Array:
+        """Return the nearest columns in the set; ``step`` does not matter."""
+        return project_into(x, 1 / self.radius, 0.0)
+
+    def conjugate(self, y: Array) -> Array:
+        """Return the support function, radius max(y, 0), of each column."""
+        support: Array = np.max(y, axis=0, initial=0.0) * np.float64(self.radius)
+        return support

@@ -1,0 +1,59 @@
+"""The nonnegative part of a Euclidean ball."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.prox._membership import indicator, nonnegative, tolerance
+from thalweg.prox._norms import column_norms
+from thalweg.prox._parameters import require_positive
+
+
+@dataclass(frozen=True)
+class L2Ball:
+    """argmin_u |u - x| subject to u >= 0, |u|_2 <= radius.
+
+    [O] the set C of the dictionary's columns.
+
+    Parameters
+    ----------
+    radius : float
+        The largest norm allowed, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.l2_ball import L2Ball
+    >>> L2Ball().prox(np.array([3.0, 4.0, -1.0]))
+    array([0.6, 0.8, 0. ])
+    """
+
+    name: ClassVar[str] = "l2-ball"
+    convex: ClassVar[bool] = True
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(radius=self.radius)
+
+    @property
+    def l2_radius(self) -> float:
+        """The set is the nonnegative l2 ball of this radius."""
+        return self.radius
+
+    def value(self, x: Array) -> Array:
+        """Return 0 for each column inside of the set, and inf for the others."""
+        short = column_norms(x) <= self.radius * (1 + tolerance(x))
+        return indicator(nonnegative(x) & short)
+
+    def prox(self, x: Array, step: float = 1.0) -> Array:
+        """Return the nearest columns in the set; ``step`` does not matter."""
+        u = np.maximum(x, 0)
+        u *= self.radius / np.maximum(column_norms(u), self.radius)  # [O] (22), Lemma S-4
+        return u
+
+    def conjugate(self, y: Array) -> Array:
+        """Return the support function, radius |max(y, 0)|_2, of each column."""
+        support: Array = self.radius * column_norms(np.maximum(y, 0))
+        return support

@@ -1,0 +1,54 @@
+"""The simplex of vectors with a given sum."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.prox._boundary import cost, project_onto
+from thalweg.prox._membership import indicator, nonnegative, tolerance
+from thalweg.prox._parameters import require_positive
+
+
+@dataclass(frozen=True)
+class Simplex:
+    """argmin_u |u - x| subject to u >= 0, sum(u) = total.
+
+    [O] VI-A, the set C_2: other than a ball it also keeps columns from vanishing.
+
+    Parameters
+    ----------
+    total : float
+        The sum of each column, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.simplex import Simplex
+    >>> Simplex().prox(np.array([0.5, 0.25, -1.0]))
+    array([0.625, 0.375, 0.   ])
+    """
+
+    name: ClassVar[str] = "simplex"
+    convex: ClassVar[bool] = True
+    total: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(total=self.total)
+
+    def value(self, x: Array) -> Array:
+        """Return 0 for each column inside of the simplex, and inf for the others."""
+        full = np.abs(cost(x, 1 / self.total, 0.0) - 1) <= tolerance(x)
+        return indicator(nonnegative(x) & full)
+
+    def prox(self, x: Array, step: float = 1.0) -> Array:
+        """Return the nearest columns in the simplex; ``step`` does not matter."""
+        u = np.empty_like(x)
+        u[...] = project_onto(x, 1 / self.total, 0.0)
+        return u
+
+    def conjugate(self, y: Array) -> Array:
+        """Return the support function, total max(y), of each column."""
+        support: Array = np.max(y, axis=0, initial=-np.inf) * np.float64(self.total)
+        return support

@@ -1,0 +1,76 @@
+"""The sparse group lasso."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from numbers import Real
+from typing import ClassVar
+
+from thalweg._typing import Array
+from thalweg.errors import ParameterError
+from thalweg.prox._groups import GroupPenalty, keep_labels
+from thalweg.prox._parameters import require_nonnegative
+
+
+@dataclass(frozen=True)
+class SparseGroupLasso:
+    """argmin_u of |u - x|^2 / (2 step) plus a mix of the group lasso and the l1 norm.
+
+    The penalty is weight (mix sum_a sqrt(size_a) |u_a|_2 + (1 - mix) |u|_1), [O] VI-B.
+
+    Parameters
+    ----------
+    weight : float
+        The weight of the whole penalty, >= 0.
+    groups : sequence of hashable, optional
+        The label of each row's group; None makes one group of the whole column.
+    mix : float
+        The share of the group norms (nu in [O]), from 0 (l1 norm) to 1 (group lasso).
+    nonnegative : bool
+        Whether the entries also have to be >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.sparse_group_lasso import SparseGroupLasso
+    >>> SparseGroupLasso(weight=2.0, groups=[0, 0, 1]).prox(np.array([3.0, 0.5, 1.5]))
+    array([0.58578644, 0.        , 0.        ])
+    """
+
+    name: ClassVar[str] = "sparse-group-lasso"
+    convex: ClassVar[bool] = True
+    weight: float = 1.0
+    groups: Sequence[Hashable] | None = None
+    mix: float = 0.5
+    nonnegative: bool = False
+
+    def __post_init__(self) -> None:
+        require_nonnegative(weight=self.weight)
+        if not (isinstance(self.mix, Real) and 0 <= self.mix <= 1):
+            raise ParameterError(
+                f"mix should be a number from 0 to 1, but {self.mix!r} came. "
+                "Give 0 for the l1 norm only, 1 for the group norms only."
+            )
+        object.__setattr__(self, "groups", keep_labels(self.groups))
+
+    @cached_property
+    def _penalty(self) -> GroupPenalty:
+        l1, l2 = self.weight * (1 - self.mix), self.weight * self.mix
+        return GroupPenalty(l1, l2, keep_labels(self.groups), self.nonnegative)
+
+    def value(self, x: Array) -> Array:
+        """Return the mix of the group norms and the l1 norm of each column."""
+        return self._penalty.value(x)
+
+    def prox(self, x: Array, step: float = 1.0) -> Array:
+        """Return the columns soft-thresholded by entries, then shortened by groups."""
+        return self._penalty.prox(x, step)
+
+    def conjugate(self, y: Array) -> Array:
+        """Return 0 where the soft-thresholded groups are short enough, and inf elsewhere."""
+        return self._penalty.conjugate(y)
+
+    def parts(self) -> tuple["SparseGroupLasso", tuple[float, float]]:
+        """Return the norm without its bounds, and the bounds, as [O] (24) splits them."""
+        return replace(self, nonnegative=False), (0.0 if self.nonnegative else -inf, inf)

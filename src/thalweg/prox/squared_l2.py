@@ -1,0 +1,55 @@
+"""The squared Euclidean norm."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thalweg._typing import Array
+from thalweg.prox._elastic import elastic_conjugate, elastic_prox, elastic_value
+from thalweg.prox._parameters import require_nonnegative
+
+
+@dataclass(frozen=True)
+class SquaredL2:
+    """argmin_u weight/2 |u|^2 + |u - x|^2 / (2 step).
+
+    [O] VI-B, the Tikhonov regulariser.
+
+    Parameters
+    ----------
+    weight : float
+        The weight of the squares, >= 0.
+    nonnegative : bool
+        Whether the entries also have to be >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.squared_l2 import SquaredL2
+    >>> SquaredL2(weight=1.0).prox(np.array([3.0, -1.0]))
+    array([ 1.5, -0.5])
+    """
+
+    name: ClassVar[str] = "l2"
+    convex: ClassVar[bool] = True
+    weight: float = 1.0
+    nonnegative: bool = False
+
+    def __post_init__(self) -> None:
+        require_nonnegative(weight=self.weight)
+
+    @property
+    def coefficients(self) -> tuple[float, float]:
+        """The linear and the quadratic coefficient on x >= 0."""
+        return 0.0, self.weight
+
+    def value(self, x: Array) -> Array:
+        """Return weight/2 |x|^2 of each column."""
+        return elastic_value(x, 0.0, self.weight, self.nonnegative)
+
+    def prox(self, x: Array, step: float = 1.0) -> Array:
+        """Return the columns divided by 1 + weight step."""
+        return elastic_prox(x, 0.0, self.weight, self.nonnegative, step)
+
+    def conjugate(self, y: Array) -> Array:
+        """Return |y|^2 / (2 weight) of each column, of max(y, 0) when nonnegative."""
+        return elastic_conjugate(y, 0.0, self.weight, self.nonnegative)

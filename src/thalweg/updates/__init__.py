@@ -1,0 +1,68 @@
+"""Move the dictionary after a batch; the state is arrays, and mergeable where it is sums."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+
+from thalweg._typing import Array
+from thalweg.encoders import Codes
+from thalweg.errors import ParameterError
+
+__all__ = ["DictionaryUpdate", "half_life"]
+
+S = TypeVar("S")
+
+
+@runtime_checkable
+class DictionaryUpdate(Protocol[S]):
+    """Takes in a batch and its codes; a frozen dataclass in a file of its own.
+
+    Attributes
+    ----------
+    name : str
+        What users write to choose it.
+    """
+
+    name: ClassVar[str]
+
+    def init(self, W: Array) -> S:
+        """Return the state before the first batch."""
+        ...
+
+    def step(self, W: Array, state: S, V: Array, codes: Codes) -> tuple[Array, S]:
+        """Return the dictionary and the state after the batch V."""
+        ...
+
+    def merge(self, states: Sequence[S]) -> S:
+        """Return the state of all the samples behind several states."""
+        ...
+
+    def objective(self, W: Array, state: S) -> float:
+        """Return what the update minimises, at W."""
+        ...
+
+
+def half_life(n_samples: float) -> float:
+    """Return the forgetting factor that halves a sample's weight after ``n_samples`` more.
+
+    Parameters
+    ----------
+    n_samples : float
+        How many samples later a sample counts half.
+
+    Returns
+    -------
+    float
+        For the parameter ``forgetting`` of the streaming estimators.
+
+    Examples
+    --------
+    >>> from thalweg import half_life
+    >>> round(half_life(1000) ** 1000, 12)
+    0.5
+    """
+    if not n_samples > 0:
+        raise ParameterError(
+            f"half_life needs a positive number of samples, but {n_samples!r} came. "
+            "For no forgetting use forgetting=1.0."
+        )
+    return float(0.5 ** (1.0 / n_samples))

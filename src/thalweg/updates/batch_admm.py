@@ -1,0 +1,119 @@
+"""Batch factorisation by the alternating direction method of multipliers: BADMM."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from thalweg._typing import Array, Mask
+from thalweg.prox import Prox
+from thalweg.prox.l1 import L1
+from thalweg.prox.l2_ball import L2Ball
+from thalweg.prox.orthant import Orthant
+from thalweg.updates._batch import fill
+
+__all__ = ["BatchAdmm", "BatchAdmmState"]
+
+
+class BatchAdmmState(NamedTuple):
+    """The free variables H, R, W, their feasible copies U, Q, Psi, and the duals A, B, D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.batch_admm import BatchAdmm
+    >>> BatchAdmm().init(np.ones((3, 2)), np.ones((3, 1)), None).U.shape
+    (1, 2)
+    """
+
+    H: Array
+    R: Array
+    W: Array
+    U: Array
+    Q: Array
+    Psi: Array
+    A: Array
+    B: Array
+    D: Array
+
+
+@dataclass(frozen=True)
+class BatchAdmm:
+    """One round over all blocks of the augmented Lagrangian: [O] (S-12)-(S-20).
+
+    The weight of the dictionary's augmentation is relative to the mean diagonal entry of H H',
+    so that the result does not depend on the units of the data.
+
+    Parameters
+    ----------
+    outliers, penalty, constraint : Prox
+        Functions of the outliers, of the codes, and of the dictionary's columns.
+    l1, l2 : float
+        Elastic-net weights on the dictionary.
+    frozen : int
+        So many first columns of the dictionary never change.
+    rho : float
+        Weight of the augmentation terms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.batch_admm import BatchAdmm
+    >>> V = np.array([[1.0, 2.0], [1.0, 2.0]])
+    >>> method = BatchAdmm()
+    >>> state = method.init(V, np.array([[1.0], [0.5]]), None)
+    >>> for _ in range(300):
+    ...     state = method.step(V, state, None)
+    >>> (state.Psi @ state.U).round(2)
+    array([[1., 2.],
+           [1., 2.]])
+    """
+
+    name: ClassVar[str] = "batch-admm"
+
+    outliers: Prox = field(default_factory=L1)
+    penalty: Prox = field(default_factory=Orthant)
+    constraint: Prox = field(default_factory=L2Ball)
+    l1: float = 0.0
+    l2: float = 0.0
+    frozen: int = 0
+    rho: float = 1.0
+
+    def init(self, V: Array, W: Array, seen: Mask | None) -> BatchAdmmState:
+        """Return the state before the first round."""
+        H = np.zeros((W.shape[1], V.shape[1]), dtype=V.dtype)
+        R = fill(np.zeros_like(V), V, W @ H, seen)
+        return BatchAdmmState(
+            H, R, W, H, R, W, np.zeros_like(H), np.zeros_like(R), np.zeros_like(W)
+        )
+
+    def step(self, V: Array, state: BatchAdmmState, seen: Mask | None) -> BatchAdmmState:
+        """Return the state after one round."""
+        H, R, W, U, Q, Psi, A, B, D = state
+        rho = self.rho
+        H = _ridge(W.T @ W, W.T @ (V - R) + rho * U - A, rho)  # (S-12)
+        product = W @ H
+        target = (rho * Q + V - B - product) / (1.0 + rho)
+        if seen is not None:
+            target = target * seen
+        norm, bounds = self.outliers.parts()  # type: ignore[attr-defined]
+        R = fill(norm.prox(target, 1.0 / (1.0 + rho)), V, product, seen)  # (S-13)
+        rho_w = rho * max(float(np.mean(np.einsum("kb,kb->k", H, H))), np.finfo(V.dtype).tiny)
+        linear = (V - R) @ H.T - self.l1 - D + rho_w * Psi
+        moved = _ridge(H @ H.T, linear.T, rho_w + self.l2).T  # (S-14)
+        W = np.where(np.arange(W.shape[1]) < self.frozen, Psi, moved)
+        U = self.penalty.prox(H + A / rho, 1.0 / rho)  # (S-15)
+        Q = np.clip(R + B / rho, *bounds)  # (S-16)
+        projected = self.constraint.prox(W + D / rho_w, 1.0 / rho_w)  # (S-17)
+        Psi = np.where(np.arange(W.shape[1]) < self.frozen, Psi, projected)
+        A = A + rho * (H - U)  # (S-18)
+        B = B + rho * (R - Q)  # (S-19)
+        if seen is not None:  # nothing binds a gap's outlier to its copy
+            B = B * seen
+        return BatchAdmmState(H, R, W, U, Q, Psi, A, B, D + rho_w * (W - Psi))  # (S-20)
+
+
+def _ridge(G: Array, C: Array, rho: float) -> Array:
+    solution: Array = cho_solve(cho_factor(G + rho * np.eye(len(G), dtype=G.dtype)), C)
+    return solution

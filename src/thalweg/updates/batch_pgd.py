@@ -1,0 +1,90 @@
+"""Batch factorisation by projected gradient: BPGD."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.prox import Prox
+from thalweg.prox.l1 import L1
+from thalweg.prox.l2_ball import L2Ball
+from thalweg.prox.orthant import Orthant
+from thalweg.updates._batch import fill
+
+__all__ = ["BatchPgd", "BatchPgdState"]
+
+
+class BatchPgdState(NamedTuple):
+    """Dictionary, codes and outliers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.batch_pgd import BatchPgdState
+    >>> BatchPgdState(np.ones((3, 1)), np.ones((1, 2)), np.zeros((3, 2))).H.shape
+    (1, 2)
+    """
+
+    W: Array
+    H: Array
+    R: Array
+
+
+@dataclass(frozen=True)
+class BatchPgd:
+    """One descent step on codes, outliers and dictionary in turn: [O] (S-8)-(S-10).
+
+    Parameters
+    ----------
+    outliers, penalty, constraint : Prox
+        Functions of the outliers, of the codes, and of the dictionary's columns.
+    l1, l2 : float
+        Elastic-net weights on the dictionary.
+    frozen : int
+        So many first columns of the dictionary never change.
+    kappa : float
+        Step sizes times their Lipschitz bounds, in (0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.batch_pgd import BatchPgd
+    >>> V = np.array([[1.0, 2.0], [1.0, 2.0]])
+    >>> method = BatchPgd()
+    >>> state = method.init(V, np.array([[1.0], [0.5]]), None)
+    >>> for _ in range(200):
+    ...     state = method.step(V, state, None)
+    >>> state.W.ravel().round(3)
+    array([0.707, 0.707])
+    """
+
+    name: ClassVar[str] = "batch-pgd"
+
+    outliers: Prox = field(default_factory=L1)
+    penalty: Prox = field(default_factory=Orthant)
+    constraint: Prox = field(default_factory=L2Ball)
+    l1: float = 0.0
+    l2: float = 0.0
+    frozen: int = 0
+    kappa: float = 0.7
+
+    def init(self, V: Array, W: Array, seen: Mask | None) -> BatchPgdState:
+        """Return the state before the first step: no codes, no outliers."""
+        H = np.zeros((W.shape[1], V.shape[1]), dtype=V.dtype)
+        return BatchPgdState(W, H, fill(np.zeros_like(V), V, W @ H, seen))
+
+    def step(self, V: Array, state: BatchPgdState, seen: Mask | None) -> BatchPgdState:
+        """Return the state after one round."""
+        W, H, R = state
+        eta = self.kappa / max(float(np.linalg.norm(W, 2)) ** 2, np.finfo(V.dtype).tiny)
+        H = self.penalty.prox(H - eta * (W.T @ (W @ H + R - V)), eta)  # (S-8)
+        left = V - W @ H
+        if seen is not None:
+            left *= seen
+        R = fill(self.outliers.prox(left), V, W @ H, seen)  # (S-9)
+        A = H @ H.T
+        eta = self.kappa / max(float(np.linalg.norm(A)) + self.l2, np.finfo(V.dtype).tiny)
+        slope = (W @ H + R - V) @ H.T + self.l1 + self.l2 * W
+        moved = self.constraint.prox(W - eta * slope, eta)  # (S-10)
+        return BatchPgdState(np.where(np.arange(W.shape[1]) < self.frozen, W, moved), H, R)

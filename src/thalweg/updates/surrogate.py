@@ -1,0 +1,142 @@
+"""Minimise the quadratic surrogate of the loss of all samples so far: [O] (10)-(12)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.encoders import Codes
+from thalweg.prox import Prox
+from thalweg.prox.l2_ball import L2Ball
+from thalweg.solvers import MatrixSolver
+from thalweg.solvers.block_coordinate import BlockCoordinate
+from thalweg.updates._revive import revive
+
+__all__ = ["Statistics", "Surrogate"]
+
+
+class Statistics(NamedTuple):
+    """Running means over the samples so far; with ``weight`` they merge like sums.
+
+    Attributes
+    ----------
+    A : array of shape (K, K)
+        Mean of h h'.
+    B : array of shape (F, K)
+        Mean of (v - r) h'.
+    constant : array of shape ()
+        Mean of what does not depend on the dictionary: |v - r|^2/2 + g(r) + omega(h).
+    weight : array of shape ()
+        Number of samples, the older ones discounted by forgetting.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.surrogate import Surrogate
+    >>> Surrogate().init(np.ones((3, 2))).A.shape
+    (2, 2)
+    """
+
+    A: Array
+    B: Array
+    constant: Array
+    weight: Array
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """argmin over W in C of the mean of |v - W h - r|^2/2 over all samples, codes kept.
+
+    Parameters
+    ----------
+    solver : MatrixSolver
+        Minimises the quadratic [O] (12).
+    constraint : Prox
+        The set C, column by column.
+    l1, l2 : float
+        Elastic-net weights on W, [O] VI-B; since W >= 0 the problem stays quadratic.
+    forgetting : float
+        Factor of a sample's weight for each later sample; 1 forgets nothing.
+    frozen : int
+        So many first columns of W never change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.fast import Fast
+    >>> from thalweg.updates.surrogate import Surrogate
+    >>> V, W = np.array([[3.0], [4.0]]), np.array([[1.0], [0.0]])
+    >>> update = Surrogate()
+    >>> W, state = update.step(W, update.init(W), V, Fast().encode(V, W))
+    >>> W.ravel().round(3)
+    array([0.949, 0.316])
+    """
+
+    name: ClassVar[str] = "surrogate"
+
+    solver: MatrixSolver = field(default_factory=BlockCoordinate)
+    constraint: Prox = field(default_factory=L2Ball)
+    l1: float = 0.0
+    l2: float = 0.0
+    forgetting: float = 1.0
+    frozen: int = 0
+
+    def init(self, W: Array) -> Statistics:
+        """Return the statistics of no samples."""
+        F, K = W.shape
+        zero = np.zeros(())
+        return Statistics(np.zeros((K, K), W.dtype), np.zeros((K, F), W.dtype).T, zero, zero)
+
+    def absorb(self, W: Array, state: Statistics, V: Array, codes: Codes) -> Statistics:
+        """Return the statistics with a batch taken in."""
+        H, n = codes.H, V.shape[1]
+        if n == 0:
+            return state
+        A = H @ H.T / n
+        B = (H @ (V - codes.R).T / n).T
+        # The loss at W less its dependence on W: no pass over the batch is needed.
+        constant = np.asarray(
+            np.mean(codes.loss, dtype=np.float64) + np.vdot(W, B) - 0.5 * np.vdot(W @ A, W)
+        )
+        fresh = Statistics(A, B, constant, np.asarray(self._weight(n)))
+        return self.merge([state._replace(weight=state.weight * self.forgetting**n), fresh])
+
+    def step(
+        self, W: Array, state: Statistics, V: Array, codes: Codes
+    ) -> tuple[Array, Statistics]:
+        """Take in a batch, revive dead atoms, and minimise the surrogate from W."""
+        state = self.absorb(W, state, V, codes)
+        W = self.minimise(W, state)
+        return revive(W, state, V, codes, self.constraint, self.frozen)
+
+    def minimise(self, W: Array, state: Statistics) -> Array:
+        """Return the dictionary that minimises the surrogate, starting from W."""
+        A = state.A + self.l2 * np.eye(len(state.A), dtype=W.dtype) if self.l2 else state.A
+        B = state.B - W.dtype.type(self.l1) if self.l1 else state.B
+        free = np.arange(W.shape[1]) >= self.frozen
+        W, _ = self.solver.solve(A, B, W, self.constraint, free, float(state.constant))
+        return W
+
+    def merge(self, states: Sequence[Statistics]) -> Statistics:
+        """Return the weighted mean of several statistics."""
+        weight = np.asarray(sum(s.weight for s in states))
+        if weight == 0.0:
+            return states[0]
+        A, B, constant = (
+            sum(s[i] * np.asarray(s.weight / weight, dtype=s[i].dtype) for s in states)
+            for i in range(3)
+        )
+        return Statistics(A, B, np.asarray(constant), weight)
+
+    def objective(self, W: Array, state: Statistics) -> float:
+        """Return the surrogate [O] (11) at W, with the penalty of W."""
+        quadratic = 0.5 * np.vdot(W @ state.A, W) - np.vdot(W, state.B) + state.constant
+        return float(quadratic + self.l1 * W.sum() + 0.5 * self.l2 * np.vdot(W, W))
+
+    def _weight(self, n: int) -> float:
+        """Return the weight of a batch: 1 + f + ... + f^(n-1)."""
+        if self.forgetting == 1.0:
+            return float(n)
+        return float((1.0 - self.forgetting**n) / (1.0 - self.forgetting))

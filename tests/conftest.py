@@ -1,0 +1,31 @@
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np  # noqa: F401  threadpoolctl limits the libraries that are loaded by then
+import pytest
+import scipy.linalg  # noqa: F401
+from threadpoolctl import threadpool_limits
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_blas_thread() -> Iterator[None]:
+    """Keep results and timings the same on any number of cores."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Callable[[str], Path]:
+    """Return a function from the name of a file of real data to its path, or skip."""
+    folder = Path(os.environ.get("THALWEG_DATA", ROOT.parent / "shared" / "data"))
+
+    def find(name: str) -> Path:
+        path = folder / name
+        if not path.exists():
+            pytest.skip(f"no {name} in {folder}: set THALWEG_DATA to the folder of real data")
+        return path
+
+    return find
