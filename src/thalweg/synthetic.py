@@ -206,8 +206,8 @@ def moving_scene(
     height, width = shape
     background = _light(n_frames, rng) @ _place(height, width, rng)
     frames, mask = background.copy(), np.zeros(background.shape, dtype=np.bool_)
-    for t, start in enumerate(_phases(n_frames, rng)):
-        for inside, grey in _objects(height, width, start):
+    for t, places in enumerate(_drive(n_frames, rng)):
+        for inside, grey in _objects(height, width, places):
             mask[t] |= inside.ravel()
             frames[t, inside.ravel()] = grey
     for block in _blocks(n_frames):
@@ -216,3 +216,173 @@ def moving_scene(
     if missing > 0:
         _lose(frames.reshape(n_frames, height, width), missing, rng)
     return Scene(frames, background, mask, (height, width))
+
+
+# Frames from one morning to the next.
+_DAY = 200
+# Where the parts of the street begin, as shares of the height, from the top.
+_PAVEMENT, _ROAD, _LANE = 0.68, 0.72, 0.94
+# Where the lamps stand, as shares of the width.
+_LAMPS = (0.15, 0.5, 0.85)
+
+
+def _light(n_frames: int, rng: np.random.Generator) -> Array:
+    """Return how much daylight, low sun and lamplight there is in each frame."""
+    angle = 2 * pi * (np.arange(n_frames) / _DAY + rng.random())
+    day = 0.5 + 0.5 * np.sin(angle)
+    courses = [0.55 + 0.45 * day, 0.5 + 0.5 * np.cos(angle), (1 - day) ** 2]
+    return np.stack(courses, axis=1).astype(np.float32)
+
+
+def _place(height: int, width: int, rng: np.random.Generator) -> Array:
+    """Return the street, a row for each of the three lights, in full strength."""
+    y, x = _grid(height, width)
+    windows, lit = _windows(y, x, rng)
+    colour = _colour(y, x, windows, rng)
+    pools = sum(np.exp(-(((x - at) / 0.08) ** 2) - ((y - _ROAD) / 0.1) ** 2) for at in _LAMPS)
+    lights = [
+        0.65 * colour,
+        0.35 * colour * (1 - 0.85 * x),
+        0.4 * colour * pools + 0.4 * lit,
+    ]
+    return np.stack(lights).reshape(3, -1).astype(np.float32)
+
+
+def _colour(y: Array, x: Array, windows: Mask, rng: np.random.Generator) -> Array:
+    """Return the greys of sky, houses, pavement and road, between 0 and 0.95."""
+    fine = _texture(y.shape, 0.7, rng)
+    colour = 0.66 + 0.3 * y + 0.06 * _texture(y.shape, y.shape[0] / 14, rng)
+    houses, wall = _houses(y, x, rng)
+    colour = np.where(houses, wall + 0.03 * fine - 0.2 * windows, colour)
+    colour = np.where(y >= _PAVEMENT, 0.55 + 0.02 * fine, colour)
+    colour = np.where(y >= _ROAD, 0.3 + 0.03 * fine, colour)
+    dashes = (np.abs(y - _LANE) < 0.012) & (np.floor(14 * x) % 2 == 0)
+    return np.clip(np.where(dashes, 0.7, colour), 0.02, 0.95)
+
+
+def _houses(y: Array, x: Array, rng: np.random.Generator) -> tuple[Mask, Array]:
+    """Return where the houses are, and the grey of the wall in each column."""
+    widths = rng.uniform(0.5, 1.5, 9)
+    number = np.searchsorted(np.cumsum(widths / widths.sum())[:-1], x)
+    roofs, greys = rng.uniform(0.34, 0.56, 9), rng.permutation(np.linspace(0.35, 0.8, 9))
+    houses: Mask = (y >= roofs[number]) & (y < _PAVEMENT)
+    return houses, greys[number]
+
+
+def _windows(y: Array, x: Array, rng: np.random.Generator) -> tuple[Mask, Mask]:
+    """Return where there would be windows were it all houses, and which of them are lit."""
+    row, column = np.floor(40 * y).astype(int), np.floor(48 * x).astype(int)
+    windows = (row % 2 == 1) & (column % 2 == 1) & (y > 0.58) & (y < _PAVEMENT - 0.03)
+    lit = rng.random((40, 48)) < 0.4
+    return windows, windows & lit[row, column]
+
+
+def _texture(shape: tuple[int, ...], scale: float, rng: np.random.Generator) -> Array:
+    """Return smooth noise of standard deviation 1, with details of ``scale`` pixels."""
+    noise = gaussian_filter(rng.standard_normal(shape), scale, mode="wrap")
+    texture: Array = (noise - noise.mean()) / noise.std()
+    return texture
+
+
+def _drive(n_frames: int, rng: np.random.Generator) -> Iterator[tuple[float, float]]:
+    """Yield how far to the right van and balloon have gone, in widths of the picture."""
+    van, balloon = rng.random(2)
+    for t in range(n_frames):
+        yield (0.02 * t + van) % 1.6 - 0.2, 1.1 - (0.007 * t + balloon) % 1.4
+
+
+def _objects(height: int, width: int, places: tuple[float, float]) -> Iterator[tuple[Mask, float]]:
+    """Yield where van and balloon are, and how bright."""
+    y, x = _grid(height, width)
+    van, balloon = places
+    along, down = (x - van) / 0.2, (y - 0.75) / 0.14
+    bonnet = (along > 0.78) & (down < 0.4)
+    yield (along >= 0) & (along < 1) & (down >= 0) & (down < 1) & ~bonnet, 0.92
+    yield ((x - balloon) / 0.065) ** 2 + ((y - 0.16) / 0.1) ** 2 <= 1, 0.03
+
+
+def _grid(height: int, width: int) -> tuple[Array, Array]:
+    """Return the middles of the pixels, as shares of the height and of the width."""
+    y, x = np.mgrid[:height, :width]
+    return (y + 0.5) / height, (x + 0.5) / width
+
+
+def _lose(frames: Array, missing: float, rng: np.random.Generator) -> None:
+    """Put NaN on single pixels of the frames, on bands of lines, and on a patch for a while."""
+    _, height, width = frames.shape
+    patch = (slice(0), slice(0))
+    for t, frame in enumerate(frames):
+        frame[rng.random(frame.shape, dtype=np.float32) < missing] = np.nan
+        if t % 20 == 7:
+            frame[_piece(height, 0.08, rng)] = np.nan
+        if t % 100 == 30:
+            patch = _piece(height, 0.15, rng), _piece(width, 0.15, rng)
+        if 30 <= t % 100 < 55:
+            frame[patch] = np.nan
+
+
+def _piece(length: int, share: float, rng: np.random.Generator) -> slice:
+    size = _part(share, length)
+    start = int(rng.integers(length - size + 1))
+    return slice(start, start + size)
+
+
+def _sparse_rows(n_rows: int, length: int, n_hit: int, rng: np.random.Generator) -> Array:
+    """Return rows with ``n_hit`` numbers from U[-1, 1] at random places."""
+    rows = np.zeros((n_rows, length))
+    rows[:, :n_hit] = rng.uniform(-1.0, 1.0, (n_rows, n_hit))
+    return rng.permuted(rows, axis=1)
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS) for start in range(0, n_rows, _ROWS))
+
+
+def _part(share: float, total: int) -> int:
+    """Return floor(share * total), for 0.29 * 100 as well, which is below 29 in floats."""
+    return floor(round(share * total, 9))
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "random_state should be an integer >= 0, a numpy.random.Generator or None, but "
+            f"{random_state!r} came. Give a number such as random_state=0."
+        ) from None
+
+
+def _require_sizes(**parameters: int) -> None:
+    for name, value in parameters.items():
+        if not (isinstance(value, Integral) and value >= 1):
+            raise ParameterError(
+                f"{name} should be an integer >= 1, but {value!r} came. "
+                f"Give a number such as {name}=100."
+            )
+
+
+def _require_shares(**parameters: float) -> None:
+    for name, value in parameters.items():
+        if not (isinstance(value, Real) and 0 <= value <= 1):
+            raise ParameterError(
+                f"{name} should be a share between 0 and 1, but {value!r} came. "
+                f"Give a number such as {name}=0.1."
+            )
+
+
+def _require_noise(noise: float) -> None:
+    if not (isinstance(noise, Real) and 0 <= noise < np.inf):
+        raise ParameterError(
+            f"noise should be a standard deviation >= 0, but {noise!r} came. "
+            "Give a number such as noise=0.01, or 0 for none."
+        )
+
+
+def _require_shape(shape: Any) -> None:
+    sound = isinstance(shape, tuple | list) and len(shape) == 2
+    if not (sound and all(isinstance(side, int | np.integer) and side >= 16 for side in shape)):
+        raise ParameterError(
+            f"shape should be (height, width) with at least 16 pixels each, but {shape!r} came. "
+            "Give a pair such as shape=(120, 160)."
+        )

@@ -28,13 +28,23 @@ class Codes(NamedTuple):
         Outliers; over gaps it is what makes ``V - R`` equal to ``W @ H``.
     loss : array of shape (B,)
         The minimum found for each sample.
+    cost : array of shape (B,)
+        The part of it that the penalties make up: g(r) + omega(h).
     solved : boolean array of shape (B,)
         Whether the stopping rule was met, before the iteration cap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.fast import Fast
+    >>> Fast().encode(np.ones((3, 2)), np.ones((3, 1))).H
+    array([[1., 1.]])
     """
 
     H: Array
     R: Array
     loss: Array
+    cost: Array
     solved: Mask
 
 

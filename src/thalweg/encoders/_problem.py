@@ -33,9 +33,11 @@ class Point(NamedTuple):
     loss : array of shape (B,)
         Objective.
     Z : array of shape (F, B)
-        V - W H, zero at gaps.
+        V - W H.
     E : array of shape (F, B)
         V - W H - R, zero at gaps; -W'E is the gradient of the smooth part in H.
+
+    It follows that the outliers are R = Z - E, and that over gaps V - R is W H.
     """
 
     loss: Array
@@ -57,22 +59,13 @@ class Problem:
         """Evaluate at the codes H."""
         Z = times(self.W, H)
         np.subtract(self.V, Z, out=Z)
-        if self.seen is not None:
-            Z *= self.seen
-        values, E = moreau(self.outliers, Z)
+        values, E = moreau(self.outliers, Z if self.seen is None else Z * self.seen)
         return Point(values + self._cost(H), Z, E)
 
     def take(self, columns: Array) -> "Problem":
         """Return the problem of some of the samples."""
         seen = None if self.seen is None else self.seen.T[columns].T
         return Problem(self.V.T[columns].T, self.W, seen, self.outliers, self.penalty)
-
-    def outliers_at(self, point: Point, H: Array) -> Array:
-        """Return the outliers R; at gaps, whatever makes V - R equal to W H."""
-        R = point.Z - point.E
-        if self.seen is not None:
-            R = np.where(self.seen, R, self.V - times(self.W, H))
-        return R
 
     def gap(self, point: Point) -> Array:
         """Return loss minus a lower bound of the optimum, by Fenchel duality.

@@ -75,11 +75,12 @@ class StoppingRule:
             met = self.met(problem, point, previous, step)
             fresh = (met | (step == self.max_iter)) & ~done
             if fresh.any():
-                _record(result, alive, fresh, met, problem, H, point)
+                _record(result, alive, fresh, met, H, point)
                 done |= fresh
-            if done.all():
+            finished = np.count_nonzero(done)
+            if finished == done.size:
                 break
-            if done.mean() > _DEAD_WEIGHT:
+            if finished > _DEAD_WEIGHT * done.size:
                 columns = np.flatnonzero(~done)
                 alive, done = alive[columns], np.zeros(columns.size, dtype=np.bool_)
                 problem, H = problem.take(columns), take(H, columns)
@@ -109,31 +110,25 @@ def encode_chunks(
         parts.append(encode(replace(problem, V=problem.V[:, part], seen=seen), start))
     if len(parts) == 1:
         return parts[0]
-    H, R, loss, solved = zip(*parts, strict=True)
-    return Codes(np.hstack(H), np.hstack(R), np.concatenate(loss), np.concatenate(solved))
+    H, R, *scalars = zip(*parts, strict=True)
+    return Codes(np.hstack(H), np.hstack(R), *(np.concatenate(part) for part in scalars))
 
 
 def _empty(problem: Problem) -> Codes:
     F, B = problem.V.shape
     dtype = problem.V.dtype
-    H = np.zeros((B, problem.W.shape[1]), dtype=dtype).T
-    return Codes(H, np.zeros((B, F), dtype).T, np.zeros(B, dtype), np.zeros(B, np.bool_))
+    H, R = np.zeros((B, problem.W.shape[1]), dtype).T, np.zeros((B, F), dtype).T
+    return Codes(H, R, np.zeros(B, dtype), np.zeros(B, dtype), np.zeros(B, np.bool_))
 
 
 def _record(
-    result: Codes,
-    alive: Array,
-    fresh: Mask,
-    met: Mask,
-    problem: Problem,
-    H: Array,
-    point: Point,
+    result: Codes, alive: Array, fresh: Mask, met: Mask, H: Array, point: Point
 ) -> None:
     columns = np.flatnonzero(fresh)
-    codes = take(H, columns)
-    found = Point(point.loss[columns], take(point.Z, columns), take(point.E, columns))
     into = alive[columns]
-    result.H.T[into] = codes.T
-    result.R.T[into] = problem.take(columns).outliers_at(found, codes).T
-    result.loss[into] = found.loss
+    E = take(point.E, columns)
+    result.H.T[into] = H.T[columns]
+    result.R.T[into] = (take(point.Z, columns) - E).T
+    result.loss[into] = point.loss[columns]
+    result.cost[into] = point.loss[columns] - 0.5 * np.einsum("fb,fb->b", E, E)
     result.solved[into] = met[columns]

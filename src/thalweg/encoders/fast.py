@@ -99,6 +99,8 @@ class _Alternation:
     def step(self, problem: Problem, H: Array, point: Point) -> Array:
         """Return the codes that are best for the outliers of the last ones."""
         self.steps += 1
+        if self.passive is None:
+            self.passive = H > 0
         slope = times(problem.W.T, point.E)
         new = self._codes(problem, self.G, self.gram, slope + _apply(self.G, H), H)
         if self.newton and self.steps > _WARM_UP:

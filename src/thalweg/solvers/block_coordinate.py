@@ -52,20 +52,21 @@ class BlockCoordinate:
         """Descend from W; see :class:`thalweg.solvers.MatrixSolver`."""
         A = np.ascontiguousarray(A)
         rows = W.T.copy(order="C")
-        slope = np.ascontiguousarray(B.T - A @ rows)  # minus the gradient, a row per column of W
+        linear = np.ascontiguousarray(B.T)
+        slope = linear - A @ rows  # minus the gradient, a row for each column of W
         sweep = _compiled if hasattr(g, "l2_radius") else _by_prox
-        value = _objective(rows, slope, B)
+        value = _objective(rows, slope, linear)
         for _ in range(self.max_iter):
             sweep(A, slope, rows, g, free)
-            previous, value = value, _objective(rows, slope, B)
+            previous, value = value, _objective(rows, slope, linear)
             if settled(previous, value, constant, self.tol):
                 return rows.T, Status.CONVERGED
         return rows.T, Status.CAPPED
 
 
-def _objective(rows: Array, slope: Array, B: Array) -> float:
-    """Return the quadratic part; the prox keeps g finite, and g only sets a scale here."""
-    return -0.5 * float(np.vdot(rows, slope) + np.vdot(rows.T, B))
+def _objective(rows: Array, slope: Array, linear: Array) -> float:
+    """Return the quadratic part; g is zero for a constraint, and else only sets a scale."""
+    return -0.5 * float(np.vdot(rows, slope) + np.vdot(rows, linear))
 
 
 def _compiled(A: Array, slope: Array, rows: Array, g: Prox, free: Mask) -> None:

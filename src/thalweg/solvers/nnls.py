@@ -61,7 +61,7 @@ def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask
     C : array of shape (K, B)
         Right-hand sides, one per column.
     passive : boolean array of shape (K, B), optional
-        First guess of the support of the solution; by default every entry.
+        First guess of the support of the solution.
 
     Returns
     -------
@@ -81,12 +81,13 @@ def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask
     (array([3., 0.]), array([ True]))
     """
     rows = np.ascontiguousarray(C.T, dtype=np.float64)
-    H = np.zeros_like(rows)
-    support = np.ones(rows.shape, dtype=np.bool_)
-    if passive is not None:
-        support[:] = passive.T
+    H = np.empty_like(rows)
     capped = np.empty(len(rows), dtype=np.int64)
     U = rows @ gram.inverse if gram.inverse.size else _NOTHING
+    if passive is not None:
+        support = np.array(passive.T, order="C")
+    else:  # the signs of the unconstrained solution are the best guess there is
+        support = U > 0.0 if U.size else np.ones(rows.shape, dtype=np.bool_)
     _kernels.nonnegative_codes(
         gram.G, gram.inverse, rows, U, H, support, capped, 50 + 2 * rows.shape[1]
     )
@@ -94,13 +95,12 @@ def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask
 
 
 def _trusted_inverse(G: Array) -> Array:
-    factor, broken = lapack.dpotrf(G, lower=1)
+    factor, broken = lapack.dpotrf(G, lower=1, clean=1)
     if broken:
         return _NOTHING
     lower, broken = lapack.dpotri(factor, lower=1)
-    inverse = np.tril(lower)
-    inverse += np.tril(lower, -1).T
+    inverse = np.ascontiguousarray(lower + lower.T)
+    inverse.flat[:: len(G) + 1] /= 2.0
+    condition = np.abs(G).sum(axis=0).max(initial=0.0) * np.abs(inverse).sum(axis=0).max(initial=0.0)
     # The negation also catches NaN.
-    if broken or not np.linalg.norm(G, 1) * np.linalg.norm(inverse, 1) < _TRUSTED:
-        return _NOTHING
-    return np.ascontiguousarray(inverse)
+    return _NOTHING if broken or not condition < _TRUSTED else inverse

@@ -1,13 +1,13 @@
 """Move the dictionary after a batch; the state is arrays, and mergeable where it is sums."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from thalweg._typing import Array
+from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
 from thalweg.errors import ParameterError
 
-__all__ = ["DictionaryUpdate", "half_life"]
+__all__ = ["BatchMethod", "DictionaryUpdate", "Factors", "half_life"]
 
 S = TypeVar("S")
 
@@ -38,6 +38,56 @@ class DictionaryUpdate(Protocol[S]):
 
     def objective(self, W: Array, state: S) -> float:
         """Return what the update minimises, at W."""
+        ...
+
+
+class Factors(NamedTuple):
+    """A feasible point of the batch problem.
+
+    Attributes
+    ----------
+    W : array of shape (F, K)
+        Dictionary.
+    H : array of shape (K, N)
+        Codes.
+    R : array of shape (F, N)
+        Outliers; over gaps whatever makes ``V - R`` equal to ``W @ H``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates import Factors
+    >>> Factors(np.ones((3, 1)), np.ones((1, 2)), np.zeros((3, 2))).H.shape
+    (1, 2)
+    """
+
+    W: Array
+    H: Array
+    R: Array
+
+
+@runtime_checkable
+class BatchMethod(Protocol[S]):
+    """Lowers the loss of all samples at once, round by round; a frozen dataclass.
+
+    Attributes
+    ----------
+    name : str
+        What users write to choose it.
+    """
+
+    name: ClassVar[str]
+
+    def start(self, V: Array, W: Array, seen: Mask | None) -> S:
+        """Return the state before the first round."""
+        ...
+
+    def advance(self, V: Array, state: S, seen: Mask | None) -> S:
+        """Return the state after one round."""
+        ...
+
+    def factors(self, state: S) -> Factors:
+        """Return the feasible point of a state."""
         ...
 
 

@@ -11,6 +11,7 @@ from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
+from thalweg.updates import Factors
 from thalweg.updates._batch import fill
 
 __all__ = ["BatchAdmm", "BatchAdmmState"]
@@ -23,7 +24,7 @@ class BatchAdmmState(NamedTuple):
     --------
     >>> import numpy as np
     >>> from thalweg.updates.batch_admm import BatchAdmm
-    >>> BatchAdmm().init(np.ones((3, 2)), np.ones((3, 1)), None).U.shape
+    >>> BatchAdmm().start(np.ones((3, 2)), np.ones((3, 1)), None).U.shape
     (1, 2)
     """
 
@@ -62,9 +63,9 @@ class BatchAdmm:
     >>> from thalweg.updates.batch_admm import BatchAdmm
     >>> V = np.array([[1.0, 2.0], [1.0, 2.0]])
     >>> method = BatchAdmm()
-    >>> state = method.init(V, np.array([[1.0], [0.5]]), None)
+    >>> state = method.start(V, np.array([[1.0], [0.5]]), None)
     >>> for _ in range(300):
-    ...     state = method.step(V, state, None)
+    ...     state = method.advance(V, state, None)
     >>> (state.Psi @ state.U).round(2)
     array([[1., 2.],
            [1., 2.]])
@@ -80,7 +81,7 @@ class BatchAdmm:
     frozen: int = 0
     rho: float = 1.0
 
-    def init(self, V: Array, W: Array, seen: Mask | None) -> BatchAdmmState:
+    def start(self, V: Array, W: Array, seen: Mask | None) -> BatchAdmmState:
         """Return the state before the first round."""
         H = np.zeros((W.shape[1], V.shape[1]), dtype=V.dtype)
         R = fill(np.zeros_like(V), V, W @ H, seen)
@@ -88,7 +89,7 @@ class BatchAdmm:
             H, R, W, H, R, W, np.zeros_like(H), np.zeros_like(R), np.zeros_like(W)
         )
 
-    def step(self, V: Array, state: BatchAdmmState, seen: Mask | None) -> BatchAdmmState:
+    def advance(self, V: Array, state: BatchAdmmState, seen: Mask | None) -> BatchAdmmState:
         """Return the state after one round."""
         H, R, W, U, Q, Psi, A, B, D = state
         rho = self.rho
@@ -112,6 +113,10 @@ class BatchAdmm:
         if seen is not None:  # nothing binds a gap's outlier to its copy
             B = B * seen
         return BatchAdmmState(H, R, W, U, Q, Psi, A, B, D + rho_w * (W - Psi))  # (S-20)
+
+    def factors(self, state: BatchAdmmState) -> Factors:
+        """Return the feasible copies."""
+        return Factors(state.Psi, state.U, state.Q)
 
 
 def _ridge(G: Array, C: Array, rho: float) -> Array:

@@ -1,7 +1,7 @@
 """Batch factorisation by projected gradient: BPGD."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,25 +10,10 @@ from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
+from thalweg.updates import Factors
 from thalweg.updates._batch import fill
 
-__all__ = ["BatchPgd", "BatchPgdState"]
-
-
-class BatchPgdState(NamedTuple):
-    """Dictionary, codes and outliers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.updates.batch_pgd import BatchPgdState
-    >>> BatchPgdState(np.ones((3, 1)), np.ones((1, 2)), np.zeros((3, 2))).H.shape
-    (1, 2)
-    """
-
-    W: Array
-    H: Array
-    R: Array
+__all__ = ["BatchPgd"]
 
 
 @dataclass(frozen=True)
@@ -52,9 +37,9 @@ class BatchPgd:
     >>> from thalweg.updates.batch_pgd import BatchPgd
     >>> V = np.array([[1.0, 2.0], [1.0, 2.0]])
     >>> method = BatchPgd()
-    >>> state = method.init(V, np.array([[1.0], [0.5]]), None)
+    >>> state = method.start(V, np.array([[1.0], [0.5]]), None)
     >>> for _ in range(200):
-    ...     state = method.step(V, state, None)
+    ...     state = method.advance(V, state, None)
     >>> state.W.ravel().round(3)
     array([0.707, 0.707])
     """
@@ -69,12 +54,12 @@ class BatchPgd:
     frozen: int = 0
     kappa: float = 0.7
 
-    def init(self, V: Array, W: Array, seen: Mask | None) -> BatchPgdState:
+    def start(self, V: Array, W: Array, seen: Mask | None) -> Factors:
         """Return the state before the first step: no codes, no outliers."""
         H = np.zeros((W.shape[1], V.shape[1]), dtype=V.dtype)
-        return BatchPgdState(W, H, fill(np.zeros_like(V), V, W @ H, seen))
+        return Factors(W, H, fill(np.zeros_like(V), V, W @ H, seen))
 
-    def step(self, V: Array, state: BatchPgdState, seen: Mask | None) -> BatchPgdState:
+    def advance(self, V: Array, state: Factors, seen: Mask | None) -> Factors:
         """Return the state after one round."""
         W, H, R = state
         eta = self.kappa / max(float(np.linalg.norm(W, 2)) ** 2, np.finfo(V.dtype).tiny)
@@ -87,4 +72,8 @@ class BatchPgd:
         eta = self.kappa / max(float(np.linalg.norm(A)) + self.l2, np.finfo(V.dtype).tiny)
         slope = (W @ H + R - V) @ H.T + self.l1 + self.l2 * W
         moved = self.constraint.prox(W - eta * slope, eta)  # (S-10)
-        return BatchPgdState(np.where(np.arange(W.shape[1]) < self.frozen, W, moved), H, R)
+        return Factors(np.where(np.arange(W.shape[1]) < self.frozen, W, moved), H, R)
+
+    def factors(self, state: Factors) -> Factors:
+        """Return the state itself."""
+        return state

@@ -89,25 +89,29 @@ class Surrogate:
         zero = np.zeros(())
         return Statistics(np.zeros((K, K), W.dtype), np.zeros((K, F), W.dtype).T, zero, zero)
 
-    def absorb(self, W: Array, state: Statistics, V: Array, codes: Codes) -> Statistics:
+    def absorb(self, state: Statistics, V: Array, codes: Codes) -> Statistics:
         """Return the statistics with a batch taken in."""
         H, n = codes.H, V.shape[1]
         if n == 0:
             return state
-        A = H @ H.T / n
-        B = (H @ (V - codes.R).T / n).T
-        # The loss at W less its dependence on W: no pass over the batch is needed.
-        constant = np.asarray(
-            np.mean(codes.loss, dtype=np.float64) + np.vdot(W, B) - 0.5 * np.vdot(W @ A, W)
+        clean = V - codes.R
+        constant = np.einsum("fb,fb->", clean, clean) / (2 * n) + np.mean(codes.cost)
+        weight = state.weight * self.forgetting**n
+        share = self._weight(n) / (weight + self._weight(n))
+        scaled = H * H.dtype.type(share / n)
+        kept = H.dtype.type(1.0 - share)
+        return Statistics(
+            kept * state.A + scaled @ H.T,
+            kept * state.B + (scaled @ clean.T).T,
+            np.asarray((1.0 - share) * state.constant + share * constant),
+            np.asarray(weight + self._weight(n)),
         )
-        fresh = Statistics(A, B, constant, np.asarray(self._weight(n)))
-        return self.merge([state._replace(weight=state.weight * self.forgetting**n), fresh])
 
     def step(
         self, W: Array, state: Statistics, V: Array, codes: Codes
     ) -> tuple[Array, Statistics]:
         """Take in a batch, revive dead atoms, and minimise the surrogate from W."""
-        state = self.absorb(W, state, V, codes)
+        state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
         return revive(W, state, V, codes, self.constraint, self.frozen)
 

@@ -1,0 +1,68 @@
+"""The outliers' weight from the data themselves: a multiple of a robust noise level.
+
+The weight is the residual beyond which an entry is called an outlier. The median absolute
+deviation of the residual does not feel outliers until they are half of the entries, and scales
+with the data, so that results do not depend on units.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.estimators._input import Batch
+
+__all__ = ["Noise", "measure"]
+
+# Entries of a batch that are looked at.
+_ENTRIES = 2048
+# The median absolute deviation of a unit normal variable, inverted.
+_NORMAL = 1.4826
+# Residuals beyond so many standard deviations are outliers.
+_DEVIATIONS = 3.0
+# Without noise the weight would vanish, and the problem with it; it is kept above this share of
+# the data's size.
+_FLOOR = 1e-4
+# The level follows the stream with a memory of so many batches.
+_MEMORY = 10
+
+
+class Noise(NamedTuple):
+    """What is known of the residual: its scale, the size of the data, batches looked at."""
+
+    scale: float = 0.0
+    size: float = 0.0
+    batches: int = 0
+
+    @property
+    def weight(self) -> float:
+        """The outliers' weight."""
+        return _DEVIATIONS * max(self.scale, _FLOOR * self.size)
+
+    def follow(self, latest: "Noise") -> "Noise":
+        """Return the level with the latest batch taken in."""
+        if latest.batches == 0:
+            return self
+        share = 1.0 / min(self.batches + 1, _MEMORY)
+        scale = self.scale + share * (latest.scale - self.scale)
+        size = self.size + share * (latest.size - self.size)
+        return Noise(scale, size, self.batches + 1)
+
+
+def measure(batch: Batch, W: Array, H: Array) -> Noise:
+    """Return the scale of V - W H over a few entries of a batch, spread evenly.
+
+    Only entries where the data are positive count: in data that are mostly zero the others would
+    tell nothing but that zeros are easily explained.
+    """
+    F, B = batch.V.shape
+    every_sample = max(1, min(B, F * B // _ENTRIES))
+    every_feature = max(1, F * len(range(0, B, every_sample)) // _ENTRIES)
+    V = batch.V[::every_feature, ::every_sample]
+    residual = np.abs(V - W[::every_feature] @ H[:, ::every_sample])
+    kept = V > 0.0  # gaps are filled with zeros
+    residual, V = residual[kept], V[kept]
+    if V.size == 0:
+        return Noise()
+    median = np.partition(residual, V.size // 2)[V.size // 2]
+    return Noise(_NORMAL * float(median), float(V.mean()), 1)

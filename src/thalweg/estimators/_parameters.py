@@ -1,0 +1,127 @@
+"""Checks of parameters, and components from names."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from thalweg._rooms import resolve
+from thalweg.errors import ParameterError
+from thalweg.estimators._input import whole_number
+from thalweg.prox import Prox
+from thalweg.prox.group_lasso import GroupLasso
+from thalweg.prox.l1 import L1
+from thalweg.prox.orthant import Orthant
+
+__all__ = [
+    "check_count",
+    "check_positive",
+    "check_share",
+    "choose",
+    "code_penalty",
+    "constraint",
+    "dictionary_penalty",
+    "generator",
+    "outlier_penalty",
+]
+
+
+def choose(parameter: str, value: Any, options: tuple[str, ...]) -> str:
+    """Return the value if it is one of the options."""
+    if value not in options:
+        raise ParameterError(
+            f"{parameter} should be one of {', '.join(map(repr, options))}, but {value!r} came. "
+            "Use one of these names."
+        )
+    return str(value)
+
+
+def check_count(parameter: str, value: Any) -> int:
+    """Return the value if it is a positive whole number."""
+    if not whole_number(value):
+        raise ParameterError(
+            f"{parameter} should be a positive whole number, but {value!r} came. "
+            "Set it to 1 or more."
+        )
+    return int(value)
+
+
+def check_positive(parameter: str, value: Any) -> float:
+    """Return the value if it is a finite number above 0."""
+    if not (isinstance(value, (int, float, np.number)) and 0.0 < value < np.inf):
+        raise ParameterError(
+            f"{parameter} should be a number above 0, but {value!r} came. Set it to one."
+        )
+    return float(value)
+
+
+def check_share(parameter: str, value: Any) -> float:
+    """Return the value if it is above 0 and at most 1."""
+    if not (isinstance(value, (int, float, np.number)) and 0.0 < value <= 1.0):
+        raise ParameterError(
+            f"{parameter} should be above 0 and at most 1, but {value!r} came. "
+            "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
+        )
+    return float(value)
+
+
+def constraint(spec: Any) -> Prox:
+    """Return the set of the dictionary's columns."""
+    return _component("constraint", spec)
+
+
+def code_penalty(spec: Any) -> Prox:
+    """Return the penalty of the codes, on the nonnegative orthant."""
+    if spec is None:
+        return Orthant()
+    penalty = _component("code_penalty", spec)
+    if not penalty.convex:
+        raise ParameterError(
+            f"code_penalty should be convex, but {penalty!r} is not. Use 'l1' for sparse codes."
+        )
+    return replace(penalty, nonnegative=True) if hasattr(penalty, "nonnegative") else penalty  # type: ignore[type-var]
+
+
+def dictionary_penalty(spec: Any) -> tuple[float, float]:
+    """Return the elastic-net weights on the dictionary."""
+    if spec is None:
+        return 0.0, 0.0
+    coefficients = getattr(_component("dictionary_penalty", spec), "coefficients", None)
+    if coefficients is None:
+        raise ParameterError(
+            f"dictionary_penalty should be 'l1', 'l2', 'elastic-net' or an object of theirs, but "
+            f"{spec!r} came. Other functions of an atom go into constraint."
+        )
+    return float(coefficients[0]), float(coefficients[1])
+
+
+def outlier_penalty(weight: float, bound: float | None, sign: str, structure: str) -> Prox:
+    """Return the penalty of the outliers with their bounds."""
+    limit = np.inf if bound is None else check_positive("outlier_bound", bound)
+    nonnegative = sign == "nonnegative"
+    if structure == "entries":
+        return L1(weight, limit, nonnegative)
+    if np.isfinite(limit):
+        raise ParameterError(
+            "outlier_bound applies to single entries, but outlier_structure='samples' came. "
+            "Leave the bound out, or use outlier_structure='entries'."
+        )
+    return GroupLasso(weight, None, nonnegative)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a generator from a seed, None, a Generator or scikit-learn's RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    return np.random.default_rng(random_state)
+
+
+def _component(parameter: str, spec: Any) -> Prox:
+    found = resolve("thalweg.prox", spec, parameter)
+    if not isinstance(found, Prox):
+        raise ParameterError(
+            f"{parameter} should be a name or an object with value, prox and conjugate, but "
+            f"{spec!r} came. See thalweg.prox for what there is."
+        )
+    return found
+

@@ -1,0 +1,68 @@
+"""The dictionary to begin with."""
+
+from typing import Any
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.errors import ParameterError
+from thalweg.estimators._input import Batch
+from thalweg.prox import Prox
+
+__all__ = ["dictionary", "frozen_columns"]
+
+
+def dictionary(
+    init: Any,
+    frozen: Any,
+    n_components: int,
+    batch: Batch,
+    constraint: Prox,
+    rng: np.random.Generator,
+) -> Array:
+    """Return W (F, K) in the constraint set, with the frozen columns first.
+
+    ``"random"`` is uniform on [0, 1], then put into the set ([O] VII-B1 leaves that out, and
+    begins with columns of norm far above 1); ``"samples"`` are samples of the first batch.
+    """
+    F, dtype = len(batch.V), batch.V.dtype
+    if isinstance(init, str):
+        W = _samples(batch, n_components, rng) if init == "samples" else rng.random((F, n_components))
+        W = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(np.float64).tiny)
+    else:
+        W = _given("init", init, (n_components, F)).T
+    W = np.asfortranarray(constraint.prox(np.asarray(W, dtype=dtype)))
+    fixed = frozen_columns(frozen, n_components, F)
+    W[:, : fixed.shape[1]] = fixed
+    return W
+
+
+def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
+    """Return the given atoms as columns; none by default."""
+    if frozen is None:
+        return np.empty((n_features, 0))
+    atoms = np.asarray(frozen, dtype=np.float64)
+    if atoms.ndim != 2 or len(atoms) > n_components:
+        raise ParameterError(
+            f"frozen_components should have at most {n_components} rows of {n_features} entries, "
+            f"but the shape {atoms.shape} came. Give one row for each atom to keep."
+        )
+    return _given("frozen_components", atoms, (len(atoms), n_features)).T
+
+
+def _samples(batch: Batch, n_components: int, rng: np.random.Generator) -> Array:
+    """Return samples in random order, repeated with jitter when there are too few."""
+    F, B = batch.V.shape
+    order = np.concatenate([rng.permutation(B) for _ in range(-(-n_components // B))])
+    W: Array = batch.V[:, order[:n_components]].astype(np.float64)
+    return W + 0.01 * W.mean() * rng.random(W.shape)
+
+
+def _given(parameter: str, atoms: Any, shape: tuple[int, int]) -> Array:
+    array = np.asarray(atoms, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all() or (array < 0.0).any():
+        raise ParameterError(
+            f"{parameter} should be a finite nonnegative array of shape {shape}, but one of shape "
+            f"{array.shape} came, or with other entries. Pass components as rows."
+        )
+    return array

@@ -1,0 +1,176 @@
+"""The loop of every streaming factorisation: encode a batch, move the dictionary."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.encoders import Codes, Encoder
+from thalweg.estimators._input import Batch, as_batch, check_data
+from thalweg.estimators._parameters import check_count, generator
+from thalweg.estimators._surface import Factorization
+from thalweg.updates import DictionaryUpdate
+
+__all__ = ["Progress", "Streaming", "outlier_share"]
+
+# The share of outliers is that of about so many latest batches.
+_RECENT = 10
+
+
+class Progress(NamedTuple):
+    """Where a fit stands; what a callback gets after each batch.
+
+    Attributes
+    ----------
+    n_samples_seen : int
+        Samples taken in so far.
+    n_samples_total : int or None
+        Samples that the call will take in, where that is known.
+    objective : float
+        The surrogate of the loss, a mean over the samples so far.
+    outlier_share : float
+        Share of the entries seen lately that are outliers.
+
+    Examples
+    --------
+    >>> from thalweg.estimators import Progress
+    >>> Progress(40, None, 0.25, 0.1).n_samples_seen
+    40
+    """
+
+    n_samples_seen: int
+    n_samples_total: int | None
+    objective: float
+    outlier_share: float
+
+
+class Streaming(Factorization):
+    """Base of the estimators that learn from batches."""
+
+    batch_size: Any
+    epochs: Any
+    shuffle: bool
+    random_state: Any
+    callback: Callable[[Progress], None] | None
+    keep_history: bool
+
+    def _update(self) -> DictionaryUpdate[Any]:
+        """Return the dictionary update, its parameters checked."""
+        raise NotImplementedError
+
+    def _start(self, batch: Batch, rng: np.random.Generator) -> Array:
+        """Return the first dictionary."""
+        raise NotImplementedError
+
+    def _tune(self, batch: Batch) -> Encoder:
+        """Return the encoder for a batch that is to be learned from."""
+        return self._encoder()
+
+    def _observe(self, batch: Batch, codes: Codes, W: Array) -> None:
+        """Take note of a batch that was encoded with W."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from all of X, batch by batch, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; ``NaN`` marks gaps.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = check_data(self, X, reset=True)
+        n, epochs = X.shape[0], check_count("epochs", self.epochs)
+        size = self._size(n)
+        rng = generator(self.random_state)
+        for epoch in range(epochs):
+            order = rng.permutation(n) if self.shuffle else np.arange(n)
+            for begin in range(0, n, size):
+                batch = as_batch(X[order[begin : begin + size]])
+                if epoch == begin == 0:
+                    update = self._begin(batch, rng)
+                self._absorb(batch, update, n * epochs)
+        self._conclude(update)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from one more batch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; ``NaN`` marks gaps.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        first = not hasattr(self, "components_")
+        X = check_data(self, X, reset=first)
+        if first:
+            batch = as_batch(X)
+            update = self._begin(batch, generator(self.random_state))
+        else:
+            batch = as_batch(X.astype(self.components_.dtype, copy=False))
+            update = self._update()
+        self._absorb(batch, update, None)
+        self._conclude(update)
+        return self
+
+    def _begin(self, batch: Batch, rng: np.random.Generator) -> DictionaryUpdate[Any]:
+        update = self._update()
+        W = self._start(batch, rng)
+        self.components_ = np.ascontiguousarray(W.T)
+        self.statistics_ = update.init(W)
+        self.n_samples_seen_ = 0
+        self.n_batches_seen_ = 0
+        self.outlier_share_ = 0.0
+        if self.keep_history:
+            self.history_: list[Progress] = []
+        return update
+
+    def _absorb(self, batch: Batch, update: DictionaryUpdate[Any], total: int | None) -> None:
+        W = self.components_.T
+        codes = self._tune(batch).encode(batch.V, W, seen=batch.seen)
+        self._observe(batch, codes, W)
+        W, self.statistics_ = update.step(W, self.statistics_, batch.V, codes)
+        self.components_ = np.ascontiguousarray(W.T)
+        self.n_samples_seen_ += batch.V.shape[1]
+        self.n_batches_seen_ += 1
+        share = outlier_share(batch, codes.R)
+        self.outlier_share_ += (share - self.outlier_share_) / min(self.n_batches_seen_, _RECENT)
+        if self.callback is not None or self.keep_history:
+            self._tell(update, total)
+
+    def _tell(self, update: DictionaryUpdate[Any], total: int | None) -> None:
+        self._conclude(update)
+        progress = Progress(self.n_samples_seen_, total, self.objective_, self.outlier_share_)
+        if self.keep_history:
+            self.history_.append(progress)
+        if self.callback is not None:
+            self.callback(progress)
+
+    def _conclude(self, update: DictionaryUpdate[Any]) -> None:
+        self.objective_ = update.objective(self.components_.T, self.statistics_)
+
+    def _size(self, n: int) -> int:
+        """Return the batch size; on its own about 200 batches, of 8 to 256 samples."""
+        if isinstance(self.batch_size, str) and self.batch_size == "auto":
+            return int(np.clip(n // 200, 8, 256))
+        return check_count("batch_size", self.batch_size)
+
+
+def outlier_share(batch: Batch, R: Array) -> float:
+    """Return the share of the entries seen that are outliers."""
+    if batch.seen is None:
+        return float(np.count_nonzero(R)) / max(R.size, 1)
+    return float(np.count_nonzero(R * batch.seen)) / max(np.count_nonzero(batch.seen), 1)

@@ -1,0 +1,128 @@
+"""Any composition of an encoder and a dictionary update."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.encoders import Encoder
+from thalweg.encoders.fast import Fast
+from thalweg.errors import ParameterError
+from thalweg.estimators import _parameters as parameters
+from thalweg.estimators._input import Batch
+from thalweg.estimators._start import dictionary
+from thalweg.estimators._streaming import Progress, Streaming
+from thalweg.prox.orthant import Orthant
+from thalweg.updates import DictionaryUpdate
+from thalweg.updates.surrogate import Surrogate
+
+__all__ = ["OnlineFactorization"]
+
+
+class OnlineFactorization(Streaming):
+    """A streaming factorisation made of an encoder and a dictionary update.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of components.
+    encoder : Encoder, optional
+        Finds the codes of a batch; by default :class:`thalweg.encoders.fast.Fast`.
+    update : DictionaryUpdate, optional
+        Moves the components; by default :class:`thalweg.updates.surrogate.Surrogate`.
+    batch_size : "auto" or int, default="auto"
+        Samples between two changes of the components in :meth:`fit`.
+    epochs : int, default=1
+        Passes over the data in :meth:`fit`.
+    shuffle : bool, default=True
+        Whether :meth:`fit` takes the samples in random order.
+    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
+        First components.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the first components and of the order of the samples.
+    callback : callable, optional
+        Called with a :class:`thalweg.estimators.Progress` after each batch.
+    keep_history : bool, default=False
+        Whether to keep each batch's progress in ``history_``.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The components.
+    statistics_ : object
+        The state of the dictionary update.
+    objective_ : float
+        What the update minimises, at ``components_``.
+    outlier_share_ : float
+        Share of outliers among the entries seen in the latest batches.
+    n_samples_seen_, n_batches_seen_, n_features_in_ : int
+        Counts.
+
+    Examples
+    --------
+    The paper's OADMM with a larger penalty parameter than its own:
+
+    >>> from thalweg import OnlineFactorization, synthetic
+    >>> from thalweg.encoders.admm import Admm
+    >>> from thalweg.prox.l1 import L1
+    >>> from thalweg.solvers.admm import MatrixAdmm
+    >>> from thalweg.updates.surrogate import Surrogate
+    >>> X = synthetic.nmf_with_outliers(500, 30, 3, random_state=0).X
+    >>> model = OnlineFactorization(
+    ...     3,
+    ...     encoder=Admm(outliers=L1(0.2), rho=10.0),
+    ...     update=Surrogate(solver=MatrixAdmm(rho=10.0)),
+    ...     random_state=0,
+    ... )
+    >>> model.fit(X).components_.shape
+    (3, 30)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        encoder: Encoder | None = None,
+        update: DictionaryUpdate[Any] | None = None,
+        batch_size: str | int = "auto",
+        epochs: int = 1,
+        shuffle: bool = True,
+        init: Any = "random",
+        random_state: Any = None,
+        callback: Callable[[Progress], None] | None = None,
+        keep_history: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.encoder = encoder
+        self.update = update
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.init = init
+        self.random_state = random_state
+        self.callback = callback
+        self.keep_history = keep_history
+
+    def _encoder(self) -> Encoder:
+        return _having(Fast() if self.encoder is None else self.encoder, Encoder, "encoder")
+
+    def _update(self) -> DictionaryUpdate[Any]:
+        update = Surrogate() if self.update is None else self.update
+        return _having(update, DictionaryUpdate, "update")
+
+    def _start(self, batch: Batch, rng: np.random.Generator) -> Array:
+        count = parameters.check_count("n_components", self.n_components)
+        if isinstance(self.init, str):
+            parameters.choose("init", self.init, ("random", "samples"))
+        constraint = getattr(self._update(), "constraint", Orthant())
+        return dictionary(self.init, None, count, batch, constraint, rng)
+
+
+def _having(component: Any, contract: Any, parameter: str) -> Any:
+    if not isinstance(component, contract):
+        raise ParameterError(
+            f"{parameter} should be an object with the methods of {contract.__name__}, but "
+            f"{component!r} came. See docs/adding.md for what it needs."
+        )
+    return component

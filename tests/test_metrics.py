@@ -1,0 +1,277 @@
+"""Metrics against loops, hand-computed values and a general convex solver."""
+
+from functools import partial
+from math import inf, log10, nan
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from thalweg import metrics
+from thalweg.encoders.fast import Fast
+from thalweg.errors import InputError, ParameterError, ThalwegError
+from thalweg.metrics import (
+    OutlierScores,
+    empirical_loss,
+    outlier_scores,
+    psnr,
+    reconstruction_loss,
+    surrogate_loss,
+)
+from thalweg.synthetic import nmf_with_outliers
+
+WEIGHT = 0.15
+
+
+@pytest.fixture
+def small() -> Any:
+    return nmf_with_outliers(6, 8, 3, density=0.3, missing=0.15, random_state=5)
+
+
+def loss_by_loop(X: Any, codes: Any, outliers: Any, components: Any, weight: float) -> float:
+    total = 0.0
+    for i in range(len(X)):
+        for j in range(len(X[0])):
+            if not np.isnan(X[i][j]):
+                fit = sum(codes[i][k] * components[k][j] for k in range(len(components)))
+                total += (X[i][j] - fit - outliers[i][j]) ** 2 / 2 + weight * abs(outliers[i][j])
+    return total / len(X)
+
+
+def least_loss(x: Any, W: Any, weight: float, bound: float) -> float:
+    """Solve [O] (5) for one sample, with gaps, by a general solver."""
+    seen = ~np.isnan(x)
+    h, r = cp.Variable(W.shape[1], nonneg=True), cp.Variable(int(seen.sum()))
+    error = x[seen] - W[seen] @ h - r
+    loss = cp.sum_squares(error) / 2 + weight * cp.norm1(r)
+    problem = cp.Problem(cp.Minimize(loss), [cp.abs(r) <= bound] if bound < inf else [])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    return float(problem.value)
+
+
+def test_psnr_by_hand():
+    # errors 0.3, 0.1, 0, 0.2: mean square 0.14 / 4
+    clean, estimate = [[0.0, 0.5], [1.0, 0.2]], [[0.3, 0.4], [1.0, 0.0]]
+    assert psnr(clean, estimate) == pytest.approx(-10 * log10(0.035), rel=1e-12)
+    assert psnr(clean, estimate, peak=10) == pytest.approx(20 - 10 * log10(0.035), rel=1e-12)
+
+
+def test_psnr_does_not_depend_on_the_unit(small):
+    here = psnr(small.clean, small.X)
+    assert psnr(255 * small.clean, 255 * small.X, peak=255) == pytest.approx(here, rel=1e-12)
+
+
+def test_psnr_leaves_gaps_of_either_out():
+    clean, estimate = np.zeros((3, 2)), np.full((3, 2), 0.1)
+    clean[0, 0], estimate[1, 1] = nan, nan
+    estimate[0, 0] = clean[1, 1] = 1e9
+    assert psnr(clean, estimate) == pytest.approx(20, rel=1e-12)
+
+
+def test_psnr_of_a_perfect_estimate(small):
+    assert psnr(small.clean, small.clean) == inf
+
+
+def test_psnr_of_single_precision_is_computed_in_double():
+    clean = np.full((1000, 1000), 0.5, dtype=np.float32)
+    estimate = clean + np.float32(2**-7)
+    assert psnr(clean, estimate) == pytest.approx(140 * log10(2), rel=1e-12)
+
+
+def test_psnr_is_the_reconstruction_loss_in_decibels(small):
+    # (48) is (46) / (F / 2) on a logarithmic scale
+    codes = small.codes + 0.1
+    loss = reconstruction_loss(small.clean, codes, small.components)
+    found = psnr(small.clean, codes @ small.components)
+    assert found == pytest.approx(-10 * log10(loss * 2 / 8), rel=1e-12)
+
+
+@pytest.mark.parametrize("clean", [np.full((2, 3), nan), np.empty((0, 3))])
+def test_psnr_of_nothing(clean):
+    with pytest.raises(InputError, match="have an entry that is a number in both"):
+        psnr(clean, np.zeros(clean.shape))
+
+
+@pytest.mark.parametrize("peak", [0, -1.0, inf, nan, "1", None])
+def test_bad_peaks(peak):
+    with pytest.raises(ParameterError, match="peak should be a positive finite number"):
+        psnr([[1.0]], [[0.0]], peak=peak)
+
+
+def test_reconstruction_loss_by_loop(small):
+    codes = small.codes + 0.1
+    nothing = np.zeros((6, 8))
+    for clean in (small.clean, small.X):
+        expected = loss_by_loop(clean, codes, nothing, small.components, 0.0)
+        found = reconstruction_loss(clean, codes, small.components)
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_surrogate_loss_by_loop(small):
+    codes, outliers = small.codes + 0.1, small.outliers - 0.05
+    expected = loss_by_loop(small.X, codes, outliers, small.components, 0.3)
+    arguments = (small.X, codes, outliers, small.components)
+    assert surrogate_loss(*arguments, outlier_weight=0.3) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("there", [nan, 1e6])
+def test_outliers_at_gaps_cost_nothing(small, there):
+    gaps = np.isnan(small.X)
+    assert gaps.any()
+    losses = [
+        surrogate_loss(
+            small.X,
+            small.codes,
+            np.where(gaps, value, small.outliers),
+            small.components,
+            outlier_weight=WEIGHT,
+        )
+        for value in (0.0, there)
+    ]
+    assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("bound", [inf, 0.3, 0.0])
+def test_empirical_loss_against_a_general_solver(small, bound):
+    W = small.components.T
+    expected = np.mean([least_loss(x, W, WEIGHT, bound) for x in small.X])
+    found = empirical_loss(
+        small.X, small.components, outlier_weight=WEIGHT, outlier_bound=bound, tol=1e-9
+    )
+    assert found == pytest.approx(expected, rel=1e-7)
+
+
+def test_empirical_loss_by_hand():
+    # one component (1, 1), sample (0, 1): h = 1/2, residuals 1/2, beyond the weight a half:
+    # 2 (weight / 2 - weight^2 / 2) with weight < 1/2; the other sample lies on the component
+    found = empirical_loss([[0.0, 1.0], [3.0, 3.0]], [[1.0, 1.0]], outlier_weight=0.2)
+    assert found == pytest.approx((2 * (0.1 - 0.02)) / 2, rel=1e-7)
+
+
+def test_empirical_loss_is_the_mean_over_all_blocks_of_rows():
+    data = nmf_with_outliers(1500, 12, 2, missing=0.1, random_state=6)
+    whole = empirical_loss(data.X, data.components, outlier_weight=WEIGHT)
+    parts = [
+        empirical_loss(rows, data.components, outlier_weight=WEIGHT)
+        for rows in np.split(data.X, 10)
+    ]
+    assert whole == pytest.approx(np.mean(parts), rel=1e-7)
+
+
+def test_empirical_loss_is_least(small):
+    rng = np.random.default_rng(0)
+    least = empirical_loss(small.X, small.components, outlier_weight=WEIGHT)
+    for size in (0.0, 0.01, 0.1, 1.0):
+        codes = np.maximum(small.codes + size * rng.standard_normal(small.codes.shape), 0)
+        outliers = small.outliers + size * rng.standard_normal(small.outliers.shape)
+        other = surrogate_loss(small.X, codes, outliers, small.components, outlier_weight=WEIGHT)
+        assert least < other
+
+
+def test_a_sample_that_was_not_seen_costs_nothing(small):
+    more = np.vstack([small.X, np.full((6, 8), nan)])
+    half = empirical_loss(more, small.components, outlier_weight=WEIGHT)
+    whole = empirical_loss(small.X, small.components, outlier_weight=WEIGHT)
+    assert half == pytest.approx(whole / 2, rel=1e-12)
+
+
+def test_a_minimum_that_was_not_found_is_reported(small, monkeypatch):
+    monkeypatch.setattr(metrics, "Fast", partial(Fast, max_iter=1))
+    with pytest.raises(ThalwegError, match=r"minima should have been .* Give a larger tol"):
+        empirical_loss(small.X, small.components, outlier_weight=WEIGHT)
+
+
+@pytest.mark.parametrize("weight", [-0.1, inf, nan, None, "auto"])
+def test_bad_weights(small, weight):
+    with pytest.raises(ParameterError, match="outlier_weight should be a finite number >= 0"):
+        empirical_loss(small.X, small.components, outlier_weight=weight)
+    with pytest.raises(ParameterError, match="outlier_weight should be a finite number >= 0"):
+        surrogate_loss(
+            small.X, small.codes, small.outliers, small.components, outlier_weight=weight
+        )
+
+
+def test_bad_bounds_and_tolerances(small):
+    for bad in ({"outlier_bound": -1.0}, {"tol": 0.0}, {"tol": nan}):
+        with pytest.raises(ParameterError, match="should be a"):
+            empirical_loss(small.X, small.components, outlier_weight=0.1, **bad)
+
+
+@pytest.mark.parametrize("entry", [-0.1, nan])
+def test_negative_components_are_refused(small, entry):
+    components = small.components.copy()
+    components[1, 2] = entry
+    with pytest.raises(InputError, match="components should be >= 0"):
+        empirical_loss(small.X, components, outlier_weight=0.1)
+
+
+def test_outlier_scores_by_hand():
+    # hits 2, false alarms 1, misses 3
+    truth = np.array([[1, 1, 1, 1], [1, 0, 0, 0]], dtype=bool)
+    found = np.array([[1, 1, 0, 0], [0, 1, 0, 0]], dtype=bool)
+    scores = outlier_scores(truth, found)
+    assert scores == pytest.approx((2 / 3, 2 / 5, 4 / 8), rel=1e-15)
+    assert scores.f1 == pytest.approx(2 / (1 / scores.precision + 1 / scores.recall))
+
+
+def test_outlier_scores_by_loop():
+    rng = np.random.default_rng(0)
+    truth, found = rng.random((2, 5, 6, 7)) < [[[[0.3]]], [[[0.5]]]]
+    pairs = list(zip(truth.ravel().tolist(), found.ravel().tolist(), strict=True))
+    hits, alarms, misses = (
+        pairs.count(pair) for pair in [(True, True), (False, True), (True, False)]
+    )
+    expected = (
+        hits / (hits + alarms),
+        hits / (hits + misses),
+        2 * hits / (2 * hits + alarms + misses),
+    )
+    assert outlier_scores(truth, found) == pytest.approx(expected, rel=1e-15)
+    swapped = outlier_scores(found, truth)
+    assert swapped == pytest.approx((expected[1], expected[0], expected[2]), rel=1e-15)
+
+
+def test_outlier_scores_where_there_is_nothing():
+    none, some = np.zeros((2, 3), dtype=bool), np.eye(2, 3, dtype=bool)
+    assert outlier_scores(none, none) == OutlierScores(1.0, 1.0, 1.0)
+    assert outlier_scores(some, none) == OutlierScores(1.0, 0.0, 0.0)
+    assert outlier_scores(none, some) == OutlierScores(0.0, 1.0, 0.0)
+    assert outlier_scores(some, some) == OutlierScores(1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("kind", [float, int])
+def test_masks_have_to_be_boolean(kind):
+    mask = np.eye(3, dtype=bool)
+    with pytest.raises(InputError, match="truth_mask should be boolean"):
+        outlier_scores(mask.astype(kind), mask)
+    with pytest.raises(InputError, match="found_mask should be boolean"):
+        outlier_scores(mask, mask.astype(kind))
+
+
+X, H, R, W = np.ones((4, 5)), np.ones((4, 2)), np.zeros((4, 5)), np.ones((2, 5))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: psnr(X, X.T), r"estimate should have shape \(4, 5\) .* \(5, 4\) came"),
+        (lambda: psnr(X, X[0]), r"estimate should have shape \(4, 5\) .* \(5,\) came"),
+        (lambda: outlier_scores(X > 0, X.T > 0), r"found_mask should have shape \(4, 5\)"),
+        (lambda: reconstruction_loss(X, H.T, W), r"codes should have shape \(4, 2\)"),
+        (lambda: reconstruction_loss(X, H, W.T), r"components should have shape \(5, 5\)"),
+        (lambda: reconstruction_loss(X[0], H, W), r"clean should be a matrix .* \(5,\) came"),
+        (lambda: reconstruction_loss(X[:0], H[:0], W), "clean should be a matrix with a row"),
+        (lambda: reconstruction_loss(X, [[1, 2], [3]], W), "codes should be an array of numbers"),
+        (lambda: reconstruction_loss(X, H * nan, W), "should be finite, but there is NaN"),
+        (lambda: reconstruction_loss(X * inf, H, W), "clean should be finite"),
+        (lambda: surrogate_loss(X, H, R.T, W, outlier_weight=1), "outliers should have shape"),
+        (lambda: surrogate_loss(X, H, R * nan, W, outlier_weight=1), "there is NaN"),
+        (lambda: empirical_loss(X, W.T, outlier_weight=1), "components should have shape"),
+        (lambda: empirical_loss(X * inf, W, outlier_weight=1), "X should be finite"),
+        (lambda: empirical_loss("X", W, outlier_weight=1), "X should be an array of numbers"),
+    ],
+)
+def test_bad_arrays(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
