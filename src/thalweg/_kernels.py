@@ -4,6 +4,8 @@ Rows are samples here (the memory order in which a sample is contiguous). Each p
 has a naive twin in ``tests/reference.py``. Kernels release the GIL and are cached on disk.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -16,7 +18,7 @@ SOLVED, CAPPED = 0, 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve_subset(S, b, index, n, L, x):
+def _solve_subset(S: Any, b: Any, index: Any, n: Any, L: Any, x: Any) -> Any:
     """Solve S[index, index] x = b[index] by Cholesky; return -1, or the place that broke down."""
     for i in range(n):
         x[i] = b[index[i]]
@@ -47,7 +49,7 @@ def _solve_subset(S, b, index, n, L, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _largest(x):
+def _largest(x: Any) -> Any:
     top = 0.0
     for k in range(x.size):
         top = max(top, abs(x[k]))
@@ -55,7 +57,7 @@ def _largest(x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _select(flags, wanted, index):
+def _select(flags: Any, wanted: Any, index: Any) -> Any:
     n = 0
     for k in range(flags.size):
         if flags[k] == wanted:
@@ -65,7 +67,7 @@ def _select(flags, wanted, index):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _primal_point(G, c, passive, h, y, index, L, x):
+def _primal_point(G: Any, c: Any, passive: Any, h: Any, y: Any, index: Any, L: Any, x: Any) -> Any:
     """Set h on the passive set by the normal equations, and y = G h - c."""
     n = _select(passive, True, index)
     if _solve_subset(G, c, index, n, L, x) >= 0:
@@ -83,7 +85,9 @@ def _primal_point(G, c, passive, h, y, index, L, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _dual_point(inverse, u, passive, h, y, index, L, x):
+def _dual_point(
+    inverse: Any, u: Any, passive: Any, h: Any, y: Any, index: Any, L: Any, x: Any
+) -> Any:
     """Set the same point from u = G^-1 c: the multipliers of the few entries held at zero."""
     n = _select(passive, False, index)
     if _solve_subset(inverse, u, index, n, L, x) >= 0:
@@ -101,7 +105,20 @@ def _dual_point(inverse, u, passive, h, y, index, L, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _pivot(G, inverse, use_inverse, c, u, h, passive, y, index, L, x, max_pivots):
+def _pivot(
+    G: Any,
+    inverse: Any,
+    use_inverse: Any,
+    c: Any,
+    u: Any,
+    h: Any,
+    passive: Any,
+    y: Any,
+    index: Any,
+    L: Any,
+    x: Any,
+    max_pivots: Any,
+) -> Any:
     """Block principal pivoting with Murty's rule as a guard; False if it gave up."""
     K = h.size
     fewest, patience = K + 1, 3
@@ -140,7 +157,7 @@ def _pivot(G, inverse, use_inverse, c, u, h, passive, y, index, L, x, max_pivots
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _step_inside(h, passive, index, n, x):
+def _step_inside(h: Any, passive: Any, index: Any, n: Any, x: Any) -> Any:
     """Move h towards x until the first entry hits zero; drop what is zero. True if x is reached."""
     step = 1.0
     for i in range(n):
@@ -157,7 +174,9 @@ def _step_inside(h, passive, index, n, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _active_set(G, c, h, passive, y, index, L, x, max_steps):
+def _active_set(
+    G: Any, c: Any, h: Any, passive: Any, y: Any, index: Any, L: Any, x: Any, max_steps: Any
+) -> Any:
     """Lawson-Hanson from zero: slower than pivoting, but copes with dependent columns."""
     K = h.size
     h[:] = 0.0
@@ -190,7 +209,9 @@ def _active_set(G, c, h, passive, y, index, L, x, max_steps):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def nonnegative_codes(G, inverse, C, U, H, passive, status, max_pivots):
+def nonnegative_codes(
+    G: Any, inverse: Any, C: Any, U: Any, H: Any, passive: Any, status: Any, max_pivots: Any
+) -> Any:
     """Minimise h'Gh/2 - c'h over h >= 0 for each row c of C, into the rows of H.
 
     ``G`` is (1, K, K) when the rows share it, else (n, K, K). ``inverse`` is the inverse of the
@@ -215,7 +236,7 @@ def nonnegative_codes(G, inverse, C, U, H, passive, status, max_pivots):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def envelope_l1(Z, weight, bound, lower, E, values):
+def envelope_l1(Z: Any, weight: Any, bound: Any, lower: Any, E: Any, values: Any) -> Any:
     """Split each row z into outliers r and rest e = z - r; sum e^2/2 + weight |r| into values.
 
     r minimises (z - r)^2/2 + weight |r| over lower <= r <= bound, where lower is -bound or 0.
@@ -233,7 +254,7 @@ def envelope_l1(Z, weight, bound, lower, E, values):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def sweep_atoms(A, D, W, radius, free):
+def sweep_atoms(A: Any, D: Any, W: Any, radius: Any, free: Any) -> Any:
     """One pass of exact minimisation over the rows w of W in turn, with w >= 0, |w| <= radius.
 
     The objective is <W W', A>/2 - <W, B>; ``D = B - A @ W`` on entry, and is kept up to date.

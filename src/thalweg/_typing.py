@@ -7,3 +7,4 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
+Indices = NDArray[np.intp]

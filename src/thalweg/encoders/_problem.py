@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Indices, Mask
 from thalweg.prox import Prox
 from thalweg.prox.moreau import moreau
 
@@ -62,7 +62,7 @@ class Problem:
         values, E = moreau(self.outliers, Z if self.seen is None else Z * self.seen)
         return Point(values + self._cost(H), Z, E)
 
-    def take(self, columns: Array) -> "Problem":
+    def take(self, columns: Indices) -> "Problem":
         """Return the problem of some of the samples."""
         seen = None if self.seen is None else self.seen.T[columns].T
         return Problem(self.V.T[columns].T, self.W, seen, self.outliers, self.penalty)
@@ -144,6 +144,6 @@ class Problem:
             weight = times(self.W.T, self.seen.astype(y.dtype))
         ratio = np.divide(over, weight, out=np.zeros_like(over), where=(over > 0) & (weight > 0))
         shift = ratio.max(axis=0, initial=0.0)
-        if self.seen is None:
-            return np.broadcast_to(shift, y.shape)
-        return self.seen * shift
+        where = np.ones(y.shape, dtype=np.bool_) if self.seen is None else self.seen
+        shifts: Array = where * shift
+        return shifts

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._problem import Point, Problem, chunks
 
@@ -28,7 +28,7 @@ class Walk(Protocol):
         """Return the next codes."""
         ...
 
-    def keep(self, columns: Array) -> None:
+    def keep(self, columns: Indices) -> None:
         """Forget all samples but these."""
         ...
 
@@ -91,9 +91,10 @@ class StoppingRule:
         return result
 
 
-def take(X: Array, columns: Array) -> Array:
+def take(X: Array, columns: Indices) -> Array:
     """Return some columns of X, each one run of memory."""
-    return X.T[columns].T
+    some: Array = X.T[columns].T
+    return some
 
 
 def encode_chunks(
@@ -121,9 +122,7 @@ def _empty(problem: Problem) -> Codes:
     return Codes(H, R, np.zeros(B, dtype), np.zeros(B, dtype), np.zeros(B, np.bool_))
 
 
-def _record(
-    result: Codes, alive: Array, fresh: Mask, met: Mask, H: Array, point: Point
-) -> None:
+def _record(result: Codes, alive: Indices, fresh: Mask, met: Mask, H: Array, point: Point) -> None:
     columns = np.flatnonzero(fresh)
     into = alive[columns]
     E = take(point.E, columns)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._problem import Point, Problem, times
 from thalweg.encoders._run import Exit, StoppingRule, encode_chunks, take
@@ -84,9 +84,11 @@ class _Splitting:
         self.r = np.zeros_like(self.beta)
 
     def start(self, problem: Problem) -> Array:
+        """Return no codes."""
         return np.zeros_like(self.alpha)
 
     def step(self, problem: Problem, H: Array, point: Point) -> Array:
+        """Return the feasible copy of the codes after one round."""
         rho, u = self.rho, H
         rhs = times(problem.W.T, problem.V - self.r) + rho * u - self.alpha
         h = np.asfortranarray(cho_solve(self.factor, rhs), dtype=H.dtype)  # [O] (25)
@@ -106,6 +108,7 @@ class _Splitting:
         self.r = r
         return u
 
-    def keep(self, columns: Array) -> None:
+    def keep(self, columns: Indices) -> None:
+        """Forget all samples but these."""
         self.alpha, self.beta = take(self.alpha, columns), take(self.beta, columns)
         self.q, self.r = take(self.q, columns), take(self.r, columns)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._problem import Point, Problem, times
 from thalweg.encoders._run import Exit, StoppingRule, encode_chunks
@@ -19,6 +19,8 @@ __all__ = ["Fast"]
 
 # Alternations before Newton steps are tried on what is still not certain.
 _WARM_UP = 8
+# Shares of a Newton step that are tried.
+_STEPS = tuple(0.5**k for k in range(8))
 # Relative accuracy of the codes where a penalty leaves no closed form.
 _INNER = 1e-10
 # Keeps Newton's Gram matrix definite when outliers leave fewer entries than codes.
@@ -83,7 +85,7 @@ class Fast:
 class _Alternation:
     def __init__(self, problem: Problem, shared: Array, newton: bool) -> None:
         self.G = shared if problem.seen is None else _grams(problem.W, problem.seen)
-        coefficients = getattr(problem.penalty, "coefficients", None)
+        coefficients: tuple[float, float] | None = getattr(problem.penalty, "coefficients", None)
         self.exact = coefficients is not None
         self.l1, self.l2 = coefficients or (0.0, 0.0)
         self.gram = _prepare(self.G, self.l2)
@@ -104,11 +106,10 @@ class _Alternation:
         slope = times(problem.W.T, point.E)
         new = self._codes(problem, self.G, self.gram, slope + _apply(self.G, H), H)
         if self.newton and self.steps > _WARM_UP:
-            trial = self._newton(problem, H, point, slope)
-            new = np.where(problem.at(trial).loss < problem.at(new).loss, trial, new)
+            new = _best(problem, H, new, self._newton(problem, H, point, slope))
         return new
 
-    def keep(self, columns: Array) -> None:
+    def keep(self, columns: Indices) -> None:
         """Forget all samples but these."""
         if self.passive is not None:
             self.passive = self.passive.T[columns].T
@@ -134,6 +135,17 @@ class _Alternation:
         diagonal = np.einsum("bkk->bk", G)
         diagonal += _RIDGE * np.maximum(diagonal.max(axis=1, keepdims=True), np.finfo(float).tiny)
         return self._codes(problem, G, _prepare(G, self.l2), slope + _apply(G, H), H)
+
+
+def _best(problem: Problem, H: Array, new: Array, target: Array) -> Array:
+    """Return the best, for each sample, of ``new`` and of the points between H and target."""
+    least = problem.at(new).loss
+    for step in _STEPS:
+        trial = H + H.dtype.type(step) * (target - H)
+        loss = problem.at(trial).loss
+        better = loss < least
+        new, least = np.where(better, trial, new), np.where(better, loss, least)
+    return new
 
 
 def _gram(W: Array) -> Array:

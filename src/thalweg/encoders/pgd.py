@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._problem import Point, Problem, times
 from thalweg.encoders._run import Exit, StoppingRule, encode_chunks
@@ -75,12 +75,13 @@ class _Descent:
         self.eta = step
 
     def start(self, problem: Problem) -> Array:
-        H = np.zeros((problem.W.shape[1], problem.V.shape[1]), problem.V.dtype, order="F")
-        return H
+        """Return no codes."""
+        return np.zeros((problem.W.shape[1], problem.V.shape[1]), problem.V.dtype, order="F")
 
     def step(self, problem: Problem, H: Array, point: Point) -> Array:
+        """Return the codes after a step down the gradient and back into the set."""
         slope = times(problem.W.T, point.E)
         return problem.penalty.prox(H + self.eta * slope, self.eta)  # [O] (13), (15)
 
-    def keep(self, columns: Array) -> None:
+    def keep(self, columns: Indices) -> None:
         """Nothing is remembered of a sample but its codes."""

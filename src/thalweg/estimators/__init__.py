@@ -5,8 +5,8 @@ where it streams, ``transform``, ``inverse_transform``, ``decompose``, ``score_s
 ``score``; ``NaN`` in the data means that nothing was seen there.
 """
 
-from thalweg.estimators._surface import Decomposition
 from thalweg.estimators._streaming import Progress
+from thalweg.estimators._surface import Decomposition
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.estimators.robust_nmf import RobustNMF
 from thalweg.estimators.robust_online_nmf import RobustOnlineNMF

@@ -68,7 +68,7 @@ def check_codes(codes: Any, n_components: int) -> Array:
 
 def whole_number(value: Any) -> bool:
     """Tell whether a parameter is a positive whole number."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _advice(message: str) -> str:

@@ -18,8 +18,11 @@ __all__ = ["Noise", "measure"]
 _ENTRIES = 2048
 # The median absolute deviation of a unit normal variable, inverted.
 _NORMAL = 1.4826
-# Residuals beyond so many standard deviations are outliers.
-_DEVIATIONS = 3.0
+# What is farther away than so many deviations is left out when the deviation is measured again.
+_FAR = 3.0
+# Residuals beyond so many standard deviations are outliers: many while outliers are rare; few
+# when they are common, since each of them pulls the fit by as much.
+_MOST, _SLOPE, _LEAST = 2.0, 6.0, 1.0
 # Without noise the weight would vanish, and the problem with it; it is kept above this share of
 # the data's size.
 _FLOOR = 1e-4
@@ -28,29 +31,46 @@ _MEMORY = 10
 
 
 class Noise(NamedTuple):
-    """What is known of the residual: its scale, the size of the data, batches looked at."""
+    """What is known of the residual.
+
+    Attributes
+    ----------
+    scale : float
+        Standard deviation of the noise.
+    far : float
+        Share of entries that noise cannot explain.
+    size : float
+        Mean of the data.
+    batches : int
+        Number of batches looked at.
+    """
 
     scale: float = 0.0
+    far: float = 0.0
     size: float = 0.0
     batches: int = 0
 
     @property
     def weight(self) -> float:
         """The outliers' weight."""
-        return _DEVIATIONS * max(self.scale, _FLOOR * self.size)
+        deviations = max(_MOST - _SLOPE * self.far, _LEAST)
+        return deviations * max(self.scale, _FLOOR * self.size)
 
     def follow(self, latest: "Noise") -> "Noise":
         """Return the level with the latest batch taken in."""
         if latest.batches == 0:
             return self
         share = 1.0 / min(self.batches + 1, _MEMORY)
-        scale = self.scale + share * (latest.scale - self.scale)
-        size = self.size + share * (latest.size - self.size)
-        return Noise(scale, size, self.batches + 1)
+        return Noise(
+            self.scale + share * (latest.scale - self.scale),
+            self.far + share * (latest.far - self.far),
+            self.size + share * (latest.size - self.size),
+            self.batches + 1,
+        )
 
 
 def measure(batch: Batch, W: Array, H: Array) -> Noise:
-    """Return the scale of V - W H over a few entries of a batch, spread evenly.
+    """Return the level of V - W H over a few entries of a batch, spread evenly.
 
     Only entries where the data are positive count: in data that are mostly zero the others would
     tell nothing but that zeros are easily explained.
@@ -64,5 +84,13 @@ def measure(batch: Batch, W: Array, H: Array) -> Noise:
     residual, V = residual[kept], V[kept]
     if V.size == 0:
         return Noise()
-    median = np.partition(residual, V.size // 2)[V.size // 2]
-    return Noise(_NORMAL * float(median), float(V.mean()), 1)
+    near = residual[residual <= _FAR * _deviation(residual)]
+    scale = _deviation(near)
+    far = int(np.count_nonzero(residual > _FAR * scale)) / residual.size
+    return Noise(scale, far, float(V.mean()), 1)
+
+
+def _deviation(residual: Array) -> float:
+    """Return the median absolute deviation, in standard deviations of a normal variable."""
+    middle = residual.size // 2
+    return _NORMAL * float(np.partition(residual, middle)[middle])

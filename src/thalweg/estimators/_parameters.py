@@ -124,4 +124,3 @@ def _component(parameter: str, spec: Any) -> Prox:
             f"{spec!r} came. See thalweg.prox for what there is."
         )
     return found
-

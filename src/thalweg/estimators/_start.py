@@ -27,7 +27,8 @@ def dictionary(
     """
     F, dtype = len(batch.V), batch.V.dtype
     if isinstance(init, str):
-        W = _samples(batch, n_components, rng) if init == "samples" else rng.random((F, n_components))
+        drawn = _samples if init == "samples" else _uniform
+        W = drawn(batch, n_components, rng)
         W = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(np.float64).tiny)
     else:
         W = _given("init", init, (n_components, F)).T
@@ -50,12 +51,17 @@ def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
     return _given("frozen_components", atoms, (len(atoms), n_features)).T
 
 
+def _uniform(batch: Batch, n_components: int, rng: np.random.Generator) -> Array:
+    return rng.random((len(batch.V), n_components))
+
+
 def _samples(batch: Batch, n_components: int, rng: np.random.Generator) -> Array:
     """Return samples in random order, repeated with jitter when there are too few."""
-    F, B = batch.V.shape
+    B = batch.V.shape[1]
     order = np.concatenate([rng.permutation(B) for _ in range(-(-n_components // B))])
-    W: Array = batch.V[:, order[:n_components]].astype(np.float64)
-    return W + 0.01 * W.mean() * rng.random(W.shape)
+    W = batch.V[:, order[:n_components]].astype(np.float64)
+    jittered: Array = W + 0.01 * W.mean() * rng.random(W.shape)
+    return jittered
 
 
 def _given(parameter: str, atoms: Any, shape: tuple[int, int]) -> Array:

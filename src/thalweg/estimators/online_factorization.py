@@ -105,11 +105,14 @@ class OnlineFactorization(Streaming):
         self.keep_history = keep_history
 
     def _encoder(self) -> Encoder:
-        return _having(Fast() if self.encoder is None else self.encoder, Encoder, "encoder")
+        encoder = Fast() if self.encoder is None else self.encoder
+        _require(encoder, Encoder, "encoder")
+        return encoder
 
     def _update(self) -> DictionaryUpdate[Any]:
         update = Surrogate() if self.update is None else self.update
-        return _having(update, DictionaryUpdate, "update")
+        _require(update, DictionaryUpdate, "update")
+        return update
 
     def _start(self, batch: Batch, rng: np.random.Generator) -> Array:
         count = parameters.check_count("n_components", self.n_components)
@@ -119,10 +122,9 @@ class OnlineFactorization(Streaming):
         return dictionary(self.init, None, count, batch, constraint, rng)
 
 
-def _having(component: Any, contract: Any, parameter: str) -> Any:
+def _require(component: Any, contract: Any, parameter: str) -> None:
     if not isinstance(component, contract):
         raise ParameterError(
             f"{parameter} should be an object with the methods of {contract.__name__}, but "
             f"{component!r} came. See docs/adding.md for what it needs."
         )
-    return component

@@ -15,6 +15,10 @@ from thalweg.updates.surrogate import Statistics, Surrogate
 
 __all__ = ["RobustOnlineNMF"]
 
+# How fast the samples encoded by the first, poor dictionaries lose their weight. The paper's
+# solvers keep the paper's equal weights.
+_FADE = 8.0
+
 
 class RobustOnlineNMF(Robust, Streaming):
     """Nonnegative low-rank components of a stream with gaps and outliers.
@@ -157,6 +161,7 @@ class RobustOnlineNMF(Robust, Streaming):
             l2=l2,
             forgetting=parameters.check_share("forgetting", self.forgetting),
             frozen=frozen.shape[1],
+            fade=_FADE if self.solver == "fast" else 0.0,
         )
 
     def _observe(self, batch: Batch, codes: Codes, W: Array) -> None:

@@ -16,7 +16,14 @@ __all__ = ["MatrixSolver", "Status"]
 
 
 class Status(Enum):
-    """How a minimisation ended; the value is the sentence to show."""
+    """How a minimisation ended; the value is the sentence to show.
+
+    Examples
+    --------
+    >>> from thalweg.solvers import Status
+    >>> Status.CONVERGED.value
+    'The stopping rule was met.'
+    """
 
     CONVERGED = "The stopping rule was met."
     CAPPED = "The iteration cap was reached before the stopping rule was met."

@@ -24,6 +24,13 @@ class Gram(NamedTuple):
         One matrix for all right-hand sides, or one for each.
     inverse : array of shape (K, K) or (0, 0)
         The inverse of the shared matrix; empty when it is too ill-conditioned to be used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.solvers.nnls import prepare
+    >>> prepare(np.ones((2, 2))).inverse.size
+    0
     """
 
     G: Array
@@ -101,6 +108,9 @@ def _trusted_inverse(G: Array) -> Array:
     lower, broken = lapack.dpotri(factor, lower=1)
     inverse = np.ascontiguousarray(lower + lower.T)
     inverse.flat[:: len(G) + 1] /= 2.0
-    condition = np.abs(G).sum(axis=0).max(initial=0.0) * np.abs(inverse).sum(axis=0).max(initial=0.0)
     # The negation also catches NaN.
-    return _NOTHING if broken or not condition < _TRUSTED else inverse
+    return _NOTHING if broken or not _norm(G) * _norm(inverse) < _TRUSTED else inverse
+
+
+def _norm(G: Array) -> float:
+    return float(np.abs(G).sum(axis=0).max(initial=0.0))

@@ -28,9 +28,10 @@ def revive(
     outlier. A revived atom starts without a past: its rows of the statistics are zero.
     """
     energy = np.diag(state.A)
-    dead = np.flatnonzero(energy <= _DEAD * energy.mean()) if energy.mean() > 0.0 else []
-    dead = [k for k in dead if k >= frozen]
-    if not dead or V.shape[1] == 0:
+    if V.shape[1] == 0 or not energy.max(initial=0.0) > 0.0:
+        return W, state
+    dead = [k for k in np.flatnonzero(energy <= _DEAD * energy.mean()) if k >= frozen]
+    if not dead:
         return W, state
     clean = V - codes.R
     left = clean - W @ codes.H

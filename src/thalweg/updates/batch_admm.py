@@ -100,7 +100,8 @@ class BatchAdmm:
             target = target * seen
         norm, bounds = self.outliers.parts()  # type: ignore[attr-defined]
         R = fill(norm.prox(target, 1.0 / (1.0 + rho)), V, product, seen)  # (S-13)
-        rho_w = rho * max(float(np.mean(np.einsum("kb,kb->k", H, H))), np.finfo(V.dtype).tiny)
+        energy = float(np.einsum("kb,kb->", H, H)) / max(len(H), 1)
+        rho_w = rho * max(energy, float(np.finfo(V.dtype).tiny))
         linear = (V - R) @ H.T - self.l1 - D + rho_w * Psi
         moved = _ridge(H @ H.T, linear.T, rho_w + self.l2).T  # (S-14)
         W = np.where(np.arange(W.shape[1]) < self.frozen, Psi, moved)

@@ -62,14 +62,15 @@ class BatchPgd:
     def advance(self, V: Array, state: Factors, seen: Mask | None) -> Factors:
         """Return the state after one round."""
         W, H, R = state
-        eta = self.kappa / max(float(np.linalg.norm(W, 2)) ** 2, np.finfo(V.dtype).tiny)
+        tiny = float(np.finfo(V.dtype).tiny)
+        eta = self.kappa / max(float(np.linalg.norm(W, 2)) ** 2, tiny)
         H = self.penalty.prox(H - eta * (W.T @ (W @ H + R - V)), eta)  # (S-8)
         left = V - W @ H
         if seen is not None:
             left *= seen
         R = fill(self.outliers.prox(left), V, W @ H, seen)  # (S-9)
         A = H @ H.T
-        eta = self.kappa / max(float(np.linalg.norm(A)) + self.l2, np.finfo(V.dtype).tiny)
+        eta = self.kappa / max(float(np.linalg.norm(A)) + self.l2, tiny)
         slope = (W @ H + R - V) @ H.T + self.l1 + self.l2 * W
         moved = self.constraint.prox(W - eta * slope, eta)  # (S-10)
         return Factors(np.where(np.arange(W.shape[1]) < self.frozen, W, moved), H, R)

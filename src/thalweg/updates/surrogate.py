@@ -29,7 +29,9 @@ class Statistics(NamedTuple):
     constant : array of shape ()
         Mean of what does not depend on the dictionary: |v - r|^2/2 + g(r) + omega(h).
     weight : array of shape ()
-        Number of samples, the older ones discounted by forgetting.
+        Number of samples, the older ones discounted.
+    n_samples : array of shape ()
+        Number of samples.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Statistics(NamedTuple):
     B: Array
     constant: Array
     weight: Array
+    n_samples: Array
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,10 @@ class Surrogate:
         Factor of a sample's weight for each later sample; 1 forgets nothing.
     frozen : int
         So many first columns of W never change.
+    fade : float
+        Of t samples, sample i counts (i/t)^fade: what the first, poor dictionaries made of
+        their samples is overcome, while the change of W still falls like 1/t (Mairal et al.,
+        2010, section 3.4). 0 lets all count the same, as [O] does.
 
     Examples
     --------
@@ -82,12 +89,13 @@ class Surrogate:
     l2: float = 0.0
     forgetting: float = 1.0
     frozen: int = 0
+    fade: float = 0.0
 
     def init(self, W: Array) -> Statistics:
         """Return the statistics of no samples."""
         F, K = W.shape
         zero = np.zeros(())
-        return Statistics(np.zeros((K, K), W.dtype), np.zeros((K, F), W.dtype).T, zero, zero)
+        return Statistics(np.zeros((K, K), W.dtype), np.zeros((K, F), W.dtype).T, zero, zero, zero)
 
     def absorb(self, state: Statistics, V: Array, codes: Codes) -> Statistics:
         """Return the statistics with a batch taken in."""
@@ -96,20 +104,21 @@ class Surrogate:
             return state
         clean = V - codes.R
         constant = np.einsum("fb,fb->", clean, clean) / (2 * n) + np.mean(codes.cost)
-        weight = state.weight * self.forgetting**n
-        share = self._weight(n) / (weight + self._weight(n))
+        n_samples = state.n_samples + n
+        weight = state.weight * self.forgetting**n * (state.n_samples / n_samples) ** self.fade
+        total = weight + self._weight(n)
+        share = float(self._weight(n) / total)
         scaled = H * H.dtype.type(share / n)
         kept = H.dtype.type(1.0 - share)
         return Statistics(
             kept * state.A + scaled @ H.T,
             kept * state.B + (scaled @ clean.T).T,
             np.asarray((1.0 - share) * state.constant + share * constant),
-            np.asarray(weight + self._weight(n)),
+            np.asarray(total),
+            np.asarray(n_samples),
         )
 
-    def step(
-        self, W: Array, state: Statistics, V: Array, codes: Codes
-    ) -> tuple[Array, Statistics]:
+    def step(self, W: Array, state: Statistics, V: Array, codes: Codes) -> tuple[Array, Statistics]:
         """Take in a batch, revive dead atoms, and minimise the surrogate from W."""
         state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
@@ -125,14 +134,15 @@ class Surrogate:
 
     def merge(self, states: Sequence[Statistics]) -> Statistics:
         """Return the weighted mean of several statistics."""
-        weight = np.asarray(sum(s.weight for s in states))
+        weight = sum((s.weight for s in states), np.zeros(()))
         if weight == 0.0:
             return states[0]
         A, B, constant = (
-            sum(s[i] * np.asarray(s.weight / weight, dtype=s[i].dtype) for s in states)
+            np.sum([s[i] * s[i].dtype.type(s.weight / weight) for s in states], axis=0)
             for i in range(3)
         )
-        return Statistics(A, B, np.asarray(constant), weight)
+        n_samples = sum((s.n_samples for s in states), np.zeros(()))
+        return Statistics(A, B, np.asarray(constant), np.asarray(weight), np.asarray(n_samples))
 
     def objective(self, W: Array, state: Statistics) -> float:
         """Return the surrogate [O] (11) at W, with the penalty of W."""

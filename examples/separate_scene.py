@@ -1,0 +1,89 @@
+"""Separate a street from what moves on it, in one pass over the frames, and draw a picture."""
+
+import sys
+import time
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Patch
+
+from thalweg import RobustOnlineNMF, metrics, synthetic
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+PICTURE = Path("demo-output/separation.png")
+SHOWN = (807, 632, 867, 707)  # from night to noon, with lost lines and a dead patch
+THRESHOLD = 0.1  # an outlier is part of an object from here on
+GAP, VERDICTS = "#f2a33a", {"right": "#e9edf2", "false alarm": "#e4572e", "missed": "#4c9be8"}
+
+
+def report(progress) -> None:
+    """Show how far the fit is: on one line of a terminal, now and then in a log."""
+    live = sys.stderr.isatty()
+    if live or progress.n_samples_seen % 200 == 0:
+        line = (
+            f"{progress.n_samples_seen:5d} frames   objective {progress.objective:7.2f}   "
+            f"outliers {progress.outlier_share:.2%}"
+        )
+        print(line, end="\r" if live else "\n", file=sys.stderr, flush=True)
+
+
+def verdicts(truth, found, seen):
+    """Return numbers: background, then the VERDICTS, then objects that were not seen."""
+    return np.select([truth & ~seen, truth & found, found, truth], [4, 1, 2, 3])
+
+
+def draw(scene, parts, found, seen) -> None:
+    """Write a mosaic: frames down, what became of them across."""
+    grey = {"cmap": mpl.colormaps["gray"].with_extremes(bad=GAP), "vmin": 0, "vmax": 1}
+    signed = {"cmap": "RdBu_r", "vmin": -0.8, "vmax": 0.8}
+    judged = {"cmap": ListedColormap(["#14181f", *VERDICTS.values(), GAP]), "vmin": 0, "vmax": 4}
+    columns = {
+        "input": (scene.frames, grey),
+        "background": (parts.low_rank, grey),
+        "outliers (red: brighter)": (parts.outliers, signed),
+        "mask beside the truth": (verdicts(scene.mask, found, seen), judged),
+    }
+    fig, axes = plt.subplots(len(SHOWN), 4, figsize=(13, 10.6), layout="constrained")
+    for (title, (pictures, style)), down in zip(columns.items(), axes.T, strict=True):
+        down[0].set_title(title, fontsize=14, pad=8)
+        for t, ax in zip(SHOWN, down, strict=True):
+            ax.imshow(pictures[t].reshape(scene.shape), interpolation="nearest", **style)
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set_color("#9aa3ad")
+    for t, ax in zip(SHOWN, axes[:, 0], strict=True):
+        ax.set_ylabel(f"frame {t}", fontsize=12, color="#4a525c")
+    colours = {"gap": GAP, **VERDICTS}
+    handles = [Patch(fc=c, ec="#9aa3ad", label=name) for name, c in colours.items()]
+    fig.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=12)
+    PICTURE.parent.mkdir(exist_ok=True)
+    fig.savefig(PICTURE, dpi=110)
+
+
+def main() -> None:
+    """Generate, fit, judge, draw."""
+    scene = synthetic.moving_scene(1000, random_state=0)
+    seen = ~np.isnan(scene.frames)
+    print(f"{len(scene.frames)} frames of {scene.shape} pixels, {np.mean(~seen):.1%} missing")
+    start = time.perf_counter()
+    # The light comes as three components; the first guesses are forgotten on the way.
+    model = RobustOnlineNMF(n_components=3, forgetting=0.99, random_state=0, callback=report)
+    parts = model.fit(scene.frames).decompose(scene.frames)
+    seconds = time.perf_counter() - start
+    print(file=sys.stderr)  # leaves the line of progress
+    found = np.abs(parts.outliers) > THRESHOLD
+    scores = metrics.outlier_scores(scene.mask[seen], found[seen])
+    print(f"objects      F-measure {scores.f1:.3f}", end="   ")
+    print(f"(precision {scores.precision:.3f}, recall {scores.recall:.3f})")
+    print(f"background   PSNR {metrics.psnr(scene.background, parts.low_rank):.1f} dB", end="   ")
+    print(f"(as filmed {metrics.psnr(scene.background, scene.frames):.1f} dB)")
+    print(f"time         {seconds:.1f} s   (outlier weight {model.outlier_weight_:.3f})")
+    draw(scene, parts, found, seen)
+    print(f"picture      {PICTURE}")
+
+
+if __name__ == "__main__":
+    main()
