@@ -236,21 +236,126 @@ def nonnegative_codes(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _split_l1(z: Any, weight: Any, bound: Any, lower: Any, e: Any) -> Any:
+    """Split one row z into outliers r and rest e = z - r; return e^2/2 + weight |r|, summed."""
+    zero, half = z.dtype.type(0.0), z.dtype.type(0.5)
+    total = zero
+    for i in range(z.size):
+        r = min(max(z[i] - weight, zero), bound) + max(min(z[i] + weight, zero), lower)
+        rest = z[i] - r
+        e[i] = rest
+        total += half * rest * rest + weight * abs(r)
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def envelope_l1(Z: Any, weight: Any, bound: Any, lower: Any, E: Any, values: Any) -> Any:
-    """Split each row z into outliers r and rest e = z - r; sum e^2/2 + weight |r| into values.
+    """Split each row z into outliers r and rest e = z - r; e^2/2 + weight |r| goes into values.
 
     r minimises (z - r)^2/2 + weight |r| over lower <= r <= bound, where lower is -bound or 0.
     """
     for s in range(Z.shape[0]):
-        z, e = Z[s], E[s]
-        total = Z.dtype.type(0.0)
-        for i in range(z.size):
-            r = min(max(z[i] - weight, Z.dtype.type(0.0)), bound)
-            r += max(min(z[i] + weight, Z.dtype.type(0.0)), lower)
-            rest = z[i] - r
-            e[i] = rest
-            total += Z.dtype.type(0.5) * rest * rest + weight * abs(r)
-        values[s] = total
+        values[s] = _split_l1(Z[s], weight, bound, lower, E[s])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _settle(
+    last: Any, m: Any, seen: Any, rows: Any, penalty: Any, limits: Any, tol: Any, result: Any
+) -> Any:
+    """Evaluate m rows at work; record those that have settled, pack the others; return how many."""
+    order, previous, v, z, e, h, passive = rows
+    H, R, loss, cost, solved = result
+    F, gaps, kept = v.shape[1], seen.size > 0, 0
+    for s in range(m):
+        t = order[s]
+        for i in range(F):
+            z[s, i] = v[s, i] - z[s, i]
+        if gaps:  # a gap's outlier takes all that is left, and costs nothing
+            R[t] = z[s]
+            z[s] *= seen[t]
+        fit = float(_split_l1(z[s], limits[0], limits[1], limits[2], e[s]))
+        for k in range(h.shape[1]):
+            fit += penalty[0] * h[s, k] + 0.5 * penalty[1] * h[s, k] * h[s, k]
+        settled = abs(previous[s] - fit) <= tol * previous[s]
+        if settled or last:
+            square = 0.0
+            for i in range(F):
+                square += e[s, i] * e[s, i]
+                if not gaps or seen[t, i]:
+                    R[t, i] = z[s, i] - e[s, i]
+            H[t], loss[t], cost[t], solved[t] = h[s], fit, fit - 0.5 * square, settled
+            continue
+        if kept < s:
+            v[kept], e[kept], h[kept], passive[kept] = v[s], e[s], h[s], passive[s]
+        order[kept], previous[kept] = t, fit
+        kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _follow(
+    m: Any, G: Any, inverse: Any, slope: Any, rows: Any, penalty: Any, relax: Any, C: Any, U: Any
+) -> Any:
+    """Replace the codes of m rows by the exact minimisers of the relaxed majoriser."""
+    order, _, _, _, _, h, passive = rows
+    K = h.shape[1]
+    L, x, y, index = np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
+    shared, use_inverse = G.shape[0] == 1, inverse.size > 0
+    if shared:
+        np.dot(h[:m], G[0], C[:m])
+    for s in range(m):
+        if not shared:
+            C[s] = np.dot(G[order[s]], h[s])
+        for k in range(K):
+            # G holds the quadratic penalty, whose gradient does not belong here.
+            C[s, k] += relax * (slope[s, k] - penalty[0] - penalty[1] * h[s, k])
+    if use_inverse:
+        np.dot(C[:m], inverse, U[:m])
+    for s in range(m):
+        gram = G[0] if shared else G[order[s]]
+        c, u, row, support = C[s], U[s], h[s], passive[s]
+        if not _pivot(gram, inverse, use_inverse, c, u, row, support, y, index, L, x, 2 * K + 50):
+            _active_set(gram, c, row, support, y, index, L, x, 3 * K + 10)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def alternate_l1(
+    V: Any,
+    seen: Any,
+    W: Any,
+    G: Any,
+    inverse: Any,
+    passive: Any,
+    penalty: Any,
+    limits: Any,
+    relax: Any,
+    tol: Any,
+    max_iter: Any,
+    result: Any,
+) -> Any:
+    """Alternate between the outliers of each row of V and its exact codes, until it settles.
+
+    ``result`` is (H, R, loss, cost, solved); the codes start at the rows of H. ``seen`` is empty
+    when there is no gap. ``G`` and ``inverse`` are as in :func:`nonnegative_codes`, with
+    ``relax * penalty[1]`` on the diagonal. ``limits`` are weight, upper and lower bound of the
+    outliers. A row that has settled leaves the work arrays, so that all else is products of
+    matrices.
+    """
+    n, K = V.shape[0], W.shape[0]
+    columns = np.ascontiguousarray(W.T)
+    z, e, h = np.empty_like(V), np.empty_like(V), result[0].copy()
+    rows = (np.arange(n), np.full(n, -1.0), V.copy(), z, e, h, passive)  # -1: none before
+    narrow, slope = np.empty((n, K), dtype=V.dtype), np.empty((n, K), dtype=V.dtype)
+    C, U = np.empty((n, K)), np.empty((n, K))
+    m = n
+    for step in range(max_iter + 1):
+        narrow[:m] = h[:m]
+        np.dot(narrow[:m], W, z[:m])
+        m = _settle(step == max_iter, m, seen, rows, penalty, limits, tol, result)
+        if m == 0:
+            return
+        np.dot(e[:m], columns, slope[:m])
+        _follow(m, G, inverse, slope, rows, penalty, relax, C, U)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -260,24 +365,23 @@ def sweep_atoms(A: Any, D: Any, W: Any, radius: Any, free: Any) -> Any:
     The objective is <W W', A>/2 - <W, B>; ``D = B - A @ W`` on entry, and is kept up to date.
     """
     K, F = W.shape
+    zero, one = W.dtype.type(0.0), W.dtype.type(1.0)
     change = np.empty(F, dtype=W.dtype)
     for k in range(K):
-        if not free[k] or A[k, k] <= 0.0:
+        scale, square = one / A[k, k], zero
+        if not free[k] or not zero < scale < np.inf:  # no weight, or one with no inverse
             continue
         w, d = W[k], D[k]
-        scale = 1.0 / A[k, k]
-        square = W.dtype.type(0.0)
         for i in range(F):
-            moved = max(w[i] + scale * d[i], W.dtype.type(0.0))
+            moved = max(w[i] + scale * d[i], zero)
             change[i] = moved
             square += moved * moved
-        shrink = min(radius / np.sqrt(square), 1.0) if square > 0.0 else 1.0
+        shrink = min(radius / np.sqrt(square), one) if square > zero else one
         for i in range(F):
             moved = change[i] * shrink
             change[i] = moved - w[i]
             w[i] = moved
         for j in range(K):
-            factor = A[k, j]
-            target = D[j]
+            factor, target = A[k, j], D[j]
             for i in range(F):
                 target[i] -= factor * change[i]

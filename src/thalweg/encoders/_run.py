@@ -10,7 +10,7 @@ from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._problem import Point, Problem, chunks
 
-__all__ = ["Exit", "StoppingRule", "Walk", "encode_chunks", "take"]
+__all__ = ["Exit", "StoppingRule", "Walk", "empty", "encode_chunks", "take"]
 
 Exit = Literal["decrease", "gap"]
 # Samples that are done are carried along until they are this share of those at work.
@@ -65,7 +65,7 @@ class StoppingRule:
 
     def run(self, problem: Problem, walk: Walk, H0: Array | None) -> Codes:
         """Iterate until each sample has met the rule; one that has is not touched again."""
-        result = _empty(problem)
+        result = empty(problem)
         H = walk.start(problem) if H0 is None else H0.astype(problem.V.dtype)
         alive = np.arange(problem.V.shape[1])
         done = np.zeros(alive.size, dtype=np.bool_)
@@ -115,7 +115,8 @@ def encode_chunks(
     return Codes(np.hstack(H), np.hstack(R), *(np.concatenate(part) for part in scalars))
 
 
-def _empty(problem: Problem) -> Codes:
+def empty(problem: Problem) -> Codes:
+    """Return room for the codes of a chunk."""
     F, B = problem.V.shape
     dtype = problem.V.dtype
     H, R = np.zeros((B, problem.W.shape[1]), dtype).T, np.zeros((B, F), dtype).T

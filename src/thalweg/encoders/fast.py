@@ -5,10 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from thalweg import _kernels
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._problem import Point, Problem, times
-from thalweg.encoders._run import Exit, StoppingRule, encode_chunks
+from thalweg.encoders._run import Exit, StoppingRule, empty, encode_chunks
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
@@ -17,12 +18,17 @@ from thalweg.solvers.proximal_gradient import accelerated
 
 __all__ = ["Fast"]
 
+# Codes go so much farther than to the minimum for the outliers at hand. Up to 2 the loss still
+# falls, since the majoriser is that much too steep where there are outliers; this saves about a
+# fifth of the alternations.
+_RELAXATION = 1.3
 # Alternations before Newton steps are tried on what is still not certain.
 _WARM_UP = 8
 # Shares of a Newton step that are tried.
 _STEPS = tuple(0.5**k for k in range(8))
 # Relative accuracy of the codes where a penalty leaves no closed form.
 _INNER = 1e-10
+_NO_GAPS = np.empty((0, 0), dtype=np.bool_)
 # Keeps Newton's Gram matrix definite when outliers leave fewer entries than codes.
 _RIDGE = 1e-10
 
@@ -72,14 +78,42 @@ class Fast:
         self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
-        rule = StoppingRule(self.tol, self.exit, self.max_iter, every=1)
-        newton = self.exit == "gap" and hasattr(self.outliers, "curvature")
         shared = _gram(W)
-        return encode_chunks(
-            Problem(V, W, seen, self.outliers, self.penalty),
-            H0,
-            lambda problem, start: rule.run(problem, _Alternation(problem, shared, newton), start),
+        problem = Problem(V, W, seen, self.outliers, self.penalty)
+        return encode_chunks(problem, H0, lambda part, start: self._encode(part, shared, start))
+
+    def _encode(self, problem: Problem, shared: Array, H0: Array | None) -> Codes:
+        certified = self.exit == "gap"
+        walk = _Alternation(problem, shared, certified and hasattr(self.outliers, "curvature"))
+        if walk.exact and not certified and isinstance(self.outliers, L1):
+            return self._compiled(problem, walk, H0, self.outliers.limits)
+        return StoppingRule(self.tol, self.exit, self.max_iter, every=1).run(problem, walk, H0)
+
+    def _compiled(
+        self,
+        problem: Problem,
+        walk: "_Alternation",
+        H0: Array | None,
+        limits: tuple[float, float, float],
+    ) -> Codes:
+        """Run the same alternation as one kernel, for the outliers and penalties most used."""
+        result = empty(problem)
+        H = np.ascontiguousarray((walk.start(problem) if H0 is None else H0).T, dtype=np.float64)
+        _kernels.alternate_l1(
+            np.ascontiguousarray(problem.V.T),
+            _NO_GAPS if problem.seen is None else np.ascontiguousarray(problem.seen.T),
+            np.ascontiguousarray(problem.W.T),
+            *walk.gram,
+            H > 0.0,
+            (walk.l1, walk.l2),
+            tuple(map(problem.V.dtype.type, limits)),
+            _RELAXATION,
+            self.tol,
+            self.max_iter,
+            (H, result.R.T, *result[2:]),
         )
+        result.H[:] = H.T
+        return result
 
 
 class _Alternation:
@@ -88,7 +122,7 @@ class _Alternation:
         coefficients: tuple[float, float] | None = getattr(problem.penalty, "coefficients", None)
         self.exact = coefficients is not None
         self.l1, self.l2 = coefficients or (0.0, 0.0)
-        self.gram = _prepare(self.G, self.l2)
+        self.gram = _prepare(self.G, _RELAXATION * self.l2)
         self.passive: Mask | None = None
         self.newton = newton
         self.steps = 0
@@ -96,7 +130,7 @@ class _Alternation:
     def start(self, problem: Problem) -> Array:
         """Return the codes that would be best if there were no outliers."""
         H = np.zeros((problem.W.shape[1], problem.V.shape[1]))
-        return self._codes(problem, self.G, self.gram, times(problem.W.T, problem.V), H)
+        return self._codes(problem, self.G, self.gram, times(problem.W.T, problem.V), H, 1.0)
 
     def step(self, problem: Problem, H: Array, point: Point) -> Array:
         """Return the codes that are best for the outliers of the last ones."""
@@ -104,7 +138,9 @@ class _Alternation:
         if self.passive is None:
             self.passive = H > 0
         slope = times(problem.W.T, point.E)
-        new = self._codes(problem, self.G, self.gram, slope + _apply(self.G, H), H)
+        relax = _RELAXATION if self.exact else 1.0
+        C = relax * slope + _apply(self.G, H)
+        new = self._codes(problem, self.G, self.gram, C, H, relax)
         if self.newton and self.steps > _WARM_UP:
             new = _best(problem, H, new, self._newton(problem, H, point, slope))
         return new
@@ -117,10 +153,12 @@ class _Alternation:
             self.G = self.G[columns]
             self.gram = Gram(self.gram.G[columns], self.gram.inverse)
 
-    def _codes(self, problem: Problem, G: Array, gram: Gram, C: Array, H: Array) -> Array:
-        """Minimise h'Gh/2 - c'h + omega(h)."""
+    def _codes(
+        self, problem: Problem, G: Array, gram: Gram, C: Array, H: Array, relax: float
+    ) -> Array:
+        """Minimise h'Gh/2 - c'h + relax omega(h)."""
         if self.exact:
-            new, self.passive, _ = nnls(gram, C - self.l1, self.passive)
+            new, self.passive, _ = nnls(gram, C - relax * self.l1, self.passive)
         else:
             new, _ = accelerated(G, C, problem.penalty, H.astype(np.float64), tol=_INNER)
         codes: Array = new.astype(problem.V.dtype)
@@ -134,7 +172,7 @@ class _Alternation:
         G = _grams(problem.W, curved)
         diagonal = np.einsum("bkk->bk", G)
         diagonal += _RIDGE * np.maximum(diagonal.max(axis=1, keepdims=True), np.finfo(float).tiny)
-        return self._codes(problem, G, _prepare(G, self.l2), slope + _apply(G, H), H)
+        return self._codes(problem, G, _prepare(G, self.l2), slope + _apply(G, H), H, 1.0)
 
 
 def _best(problem: Problem, H: Array, new: Array, target: Array) -> Array:

@@ -66,7 +66,8 @@ class RobustOnlineNMF(Robust, Streaming):
     init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
         First components.
     tol : float, default=1e-3
-        Relative accuracy of the codes; below 1e-5 it is certified by a duality gap.
+        Relative accuracy of the codes, and of the components with ``solver="fast"``; below 1e-5
+        that of the codes is certified by a duality gap.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the first components and of the order of the samples.
     callback : callable, optional
@@ -154,14 +155,15 @@ class RobustOnlineNMF(Robust, Streaming):
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
         count = parameters.check_count("n_components", self.n_components)
         frozen = frozen_columns(self.frozen_components, count, self.n_features_in_)
+        fast = self.solver == "fast"
         return Surrogate(
-            solver=self._solver(),
+            solver=self._solver(tol=self.tol) if fast else self._solver(),
             constraint=parameters.constraint(self.constraint),
             l1=l1,
             l2=l2,
             forgetting=parameters.check_share("forgetting", self.forgetting),
             frozen=frozen.shape[1],
-            fade=_FADE if self.solver == "fast" else 0.0,
+            fade=_FADE if fast else 0.0,
         )
 
     def _observe(self, batch: Batch, codes: Codes, W: Array) -> None:

@@ -58,6 +58,11 @@ class L1:
         """The linear and the quadratic coefficient on x >= 0; None where a bound is set."""
         return (self.weight, 0.0) if self.bound == inf else None
 
+    @property
+    def limits(self) -> tuple[float, float, float]:
+        """Weight, largest and smallest entry: all that a compiled loop needs."""
+        return self.weight, self.bound, 0.0 if self.nonnegative else -self.bound
+
     def value(self, x: Array) -> Array:
         """Return weight |x|_1 of each column, inf for columns outside of the bounds."""
         inside = indicator(near(x, np.clip(x, -self.bound, self.bound)))
@@ -80,8 +85,7 @@ class L1:
         rows = np.ascontiguousarray(x.T.reshape(-1, len(x)))
         rest = np.empty_like(rows)
         values = np.empty(len(rows), dtype=x.dtype)
-        weight, bound = x.dtype.type(self.weight), x.dtype.type(self.bound)
-        lower = x.dtype.type(0) if self.nonnegative else -bound
+        weight, bound, lower = map(x.dtype.type, self.limits)
         _kernels.envelope_l1(rows, weight, bound, lower, rest, values)
         return values.reshape(x.shape[1:]), rest.T.reshape(x.shape, order="F")
 
