@@ -69,8 +69,8 @@ def main() -> None:
     seen = ~np.isnan(scene.frames)
     print(f"{len(scene.frames)} frames of {scene.shape} pixels, {np.mean(~seen):.1%} missing")
     start = time.perf_counter()
-    # The light comes as three components; the first guesses are forgotten on the way.
-    model = RobustOnlineNMF(n_components=3, forgetting=0.99, random_state=0, callback=report)
+    # The light comes as three components.
+    model = RobustOnlineNMF(n_components=3, random_state=0, callback=report)
     parts = model.fit(scene.frames).decompose(scene.frames)
     seconds = time.perf_counter() - start
     print(file=sys.stderr)  # leaves the line of progress

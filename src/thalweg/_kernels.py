@@ -57,6 +57,24 @@ def _largest(x: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _gradient(G: Any, c: Any, h: Any, y: Any) -> Any:
+    """Set y = G h - c."""
+    for k in range(h.size):
+        y[k] = -c[k]
+    for j in range(h.size):
+        if h[j] != 0.0:
+            row = G[j]
+            for k in range(h.size):
+                y[k] += h[j] * row[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _copy_row(source: Any, target: Any) -> Any:
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _select(flags: Any, wanted: Any, index: Any) -> Any:
     n = 0
     for k in range(flags.size):
@@ -72,8 +90,9 @@ def _primal_point(G: Any, c: Any, passive: Any, h: Any, y: Any, index: Any, L: A
     n = _select(passive, True, index)
     if _solve_subset(G, c, index, n, L, x) >= 0:
         return False
-    h[:] = 0.0
-    y[:] = -c
+    for k in range(h.size):
+        h[k] = 0.0
+        y[k] = -c[k]
     for i in range(n):
         h[index[i]] = x[i]
         row = G[index[i]]
@@ -92,8 +111,9 @@ def _dual_point(
     n = _select(passive, False, index)
     if _solve_subset(inverse, u, index, n, L, x) >= 0:
         return False
-    h[:] = u
-    y[:] = 0.0
+    for k in range(h.size):
+        h[k] = u[k]
+        y[k] = 0.0
     for i in range(n):
         row = inverse[index[i]]
         for k in range(h.size):
@@ -179,12 +199,13 @@ def _active_set(
 ) -> Any:
     """Lawson-Hanson from zero: slower than pivoting, but copes with dependent columns."""
     K = h.size
-    h[:] = 0.0
-    passive[:] = False
     barred = np.zeros(K, dtype=np.bool_)
+    for k in range(K):
+        h[k] = 0.0
+        passive[k] = False
     slack = 1e-11 * _largest(c)
     for _ in range(max_steps):
-        y[:] = np.dot(G, h) - c
+        _gradient(G, c, h, y)
         entering = -1
         for k in range(K):
             usable = not passive[k] and not barred[k] and y[k] < -slack
@@ -271,8 +292,9 @@ def _settle(
         for i in range(F):
             z[s, i] = v[s, i] - z[s, i]
         if gaps:  # a gap's outlier takes all that is left, and costs nothing
-            R[t] = z[s]
-            z[s] *= seen[t]
+            for i in range(F):
+                R[t, i] = z[s, i]
+                z[s, i] *= seen[t, i]
         fit = float(_split_l1(z[s], limits[0], limits[1], limits[2], e[s]))
         for k in range(h.shape[1]):
             fit += penalty[0] * h[s, k] + 0.5 * penalty[1] * h[s, k] * h[s, k]
@@ -283,10 +305,14 @@ def _settle(
                 square += e[s, i] * e[s, i]
                 if not gaps or seen[t, i]:
                     R[t, i] = z[s, i] - e[s, i]
-            H[t], loss[t], cost[t], solved[t] = h[s], fit, fit - 0.5 * square, settled
+            _copy_row(h[s], H[t])
+            loss[t], cost[t], solved[t] = fit, fit - 0.5 * square, settled
             continue
         if kept < s:
-            v[kept], e[kept], h[kept], passive[kept] = v[s], e[s], h[s], passive[s]
+            _copy_row(v[s], v[kept])
+            _copy_row(e[s], e[kept])
+            _copy_row(h[s], h[kept])
+            _copy_row(passive[s], passive[kept])
         order[kept], previous[kept] = t, fit
         kept += 1
     return kept
@@ -300,12 +326,12 @@ def _follow(
     order, _, _, _, _, h, passive = rows
     K = h.shape[1]
     L, x, y, index = np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
-    shared, use_inverse = G.shape[0] == 1, inverse.size > 0
+    shared, use_inverse, nothing = G.shape[0] == 1, inverse.size > 0, np.zeros(K)
     if shared:
         np.dot(h[:m], G[0], C[:m])
     for s in range(m):
         if not shared:
-            C[s] = np.dot(G[order[s]], h[s])
+            _gradient(G[order[s]], nothing, h[s], C[s])
         for k in range(K):
             # G holds the quadratic penalty, whose gradient does not belong here.
             C[s, k] += relax * (slope[s, k] - penalty[0] - penalty[1] * h[s, k])
@@ -349,7 +375,8 @@ def alternate_l1(
     C, U = np.empty((n, K)), np.empty((n, K))
     m = n
     for step in range(max_iter + 1):
-        narrow[:m] = h[:m]
+        for s in range(m):
+            _copy_row(h[s], narrow[s])
         np.dot(narrow[:m], W, z[:m])
         m = _settle(step == max_iter, m, seen, rows, penalty, limits, tol, result)
         if m == 0:

@@ -118,7 +118,8 @@ class Fast:
 
 class _Alternation:
     def __init__(self, problem: Problem, shared: Array, newton: bool) -> None:
-        self.G = shared if problem.seen is None else _grams(problem.W, problem.seen)
+        self.whole = shared
+        self.G = shared if problem.seen is None else _grams(problem.W, problem.seen, shared)
         coefficients: tuple[float, float] | None = getattr(problem.penalty, "coefficients", None)
         self.exact = coefficients is not None
         self.l1, self.l2 = coefficients or (0.0, 0.0)
@@ -169,7 +170,7 @@ class _Alternation:
         curved = problem.outliers.curvature(point.Z)  # type: ignore[attr-defined]
         if problem.seen is not None:
             curved = curved & problem.seen
-        G = _grams(problem.W, curved)
+        G = _grams(problem.W, curved, self.whole)
         diagonal = np.einsum("bkk->bk", G)
         diagonal += _RIDGE * np.maximum(diagonal.max(axis=1, keepdims=True), np.finfo(float).tiny)
         return self._codes(problem, G, _prepare(G, self.l2), slope + _apply(G, H), H, 1.0)
@@ -191,13 +192,16 @@ def _gram(W: Array) -> Array:
     return wide.T @ wide
 
 
-def _grams(W: Array, kept: Mask) -> Array:
-    """Return the Gram matrix of the rows of W that each sample keeps: shape (B, K, K)."""
-    return np.stack([_gram(W[rows]) for rows in kept.T]) if kept.shape[1] else _none(W)
+def _grams(W: Array, kept: Mask, whole: Array) -> Array:
+    """Return the Gram matrix of the rows of W that each sample keeps: shape (B, K, K).
 
-
-def _none(W: Array) -> Array:
-    return np.empty((0, W.shape[1], W.shape[1]))
+    What a sample lacks is taken off the Gram matrix of all rows when that is less work.
+    """
+    grams = np.empty((kept.shape[1], *whole.shape))
+    for b, rows in enumerate(kept.T):
+        most = 2 * np.count_nonzero(rows) > rows.size
+        grams[b] = whole - _gram(W[~rows]) if most else _gram(W[rows])
+    return grams
 
 
 def _prepare(G: Array, l2: float) -> Gram:

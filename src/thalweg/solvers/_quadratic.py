@@ -1,15 +1,32 @@
 """The quadratic that matrix solvers minimise."""
 
+from math import inf
+
 import numpy as np
 
-from thalweg._typing import Array
+from thalweg._typing import Array, Mask
 from thalweg.prox import Prox
 
-__all__ = ["objective", "settled"]
+__all__ = ["objective", "quadratic", "settled"]
 
 
-def objective(A: Array, B: Array, W: Array, g: Prox) -> float:
-    """Return tr(W' W A)/2 - tr(W' B) + sum_k g(w_k).
+def quadratic(A: Array, B: Array, W: Array) -> float:
+    """Return tr(W' W A)/2 - tr(W' B).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.solvers._quadratic import quadratic
+    >>> quadratic(np.eye(1), np.ones((2, 1)), np.ones((2, 1)))
+    -1.0
+    """
+    return float(0.5 * np.vdot(W @ A, W) - np.vdot(W, B))
+
+
+def objective(
+    A: Array, B: Array, W: Array, g: Prox, free: Mask | slice = slice(None)
+) -> float:
+    """Return tr(W' W A)/2 - tr(W' B) + sum_k g(w_k), the sum over the free columns.
 
     Examples
     --------
@@ -19,13 +36,14 @@ def objective(A: Array, B: Array, W: Array, g: Prox) -> float:
     >>> objective(np.eye(1), np.ones((2, 1)), np.ones((2, 1)), Orthant())
     -1.0
     """
-    return float(0.5 * np.vdot(W @ A, W) - np.vdot(W, B) + g.value(W).sum())
+    return quadratic(A, B, W) + float(g.value(W[:, free]).sum())
 
 
 def settled(previous: float, current: float, constant: float, tol: float) -> bool:
     """Tell whether the objective, with its constant part, decreased by less than ``tol``.
 
     The constant matters: without it the objective is negative, and a decrease relative to it
-    is met after one step ([O] VII-B2 as printed).
+    is met after one step ([O] VII-B2 as printed). An infinite one, at a start that is not
+    feasible, tells nothing.
     """
-    return abs(previous - current) <= tol * abs(previous + constant)
+    return previous < inf and abs(previous - current) <= tol * abs(previous + constant)

@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 from thalweg._typing import Array, Mask
 from thalweg.prox import Prox
 from thalweg.solvers import Status
-from thalweg.solvers._quadratic import objective, settled
+from thalweg.solvers._quadratic import objective, quadratic, settled
 
 __all__ = ["MatrixAdmm"]
 
@@ -69,7 +69,7 @@ class MatrixAdmm:
         factor = cho_factor(A + rho * np.eye(len(A), dtype=A.dtype))
         Q, D = W, np.zeros_like(W)
         best, lowest = W, objective(A, B, W, g)
-        value = lowest
+        value, fit = lowest, quadratic(A, B, W)
         for _ in range(self.max_iter):
             W = cho_solve(factor, (B - D + rho * Q).T).T  # (33)
             Q = g.prox(W + D / rho, 1.0 / rho)  # (34)
@@ -77,6 +77,9 @@ class MatrixAdmm:
             previous, value = value, objective(A, B, Q, g)
             if value < lowest:
                 best, lowest = Q, value
-            if settled(previous, value, constant, self.tol):
+            last, fit = fit, quadratic(A, B, W)
+            # The copy may rest, at a corner of g, while W and D are still on their way.
+            still = settled(last, fit, constant, self.tol)
+            if still and settled(previous, value, constant, self.tol):
                 return best, Status.CONVERGED
         return best, Status.CAPPED

@@ -55,10 +55,11 @@ class ProjectedGradient:
         if size == 0.0:
             return W.copy(), Status.CONVERGED
         eta = self.kappa / size
-        value = objective(A, B, W, g)
+        # Columns that are kept need not be in the set.
+        value = objective(A, B, W, g, free)
         for _ in range(self.max_iter):
             W = np.where(free, g.prox(W - eta * (W @ A - B), eta), W)  # (21)
-            previous, value = value, objective(A, B, W, g)
+            previous, value = value, objective(A, B, W, g, free)
             if settled(previous, value, constant, self.tol):
                 return W, Status.CONVERGED
         return W, Status.CAPPED
