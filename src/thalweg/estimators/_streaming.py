@@ -10,6 +10,7 @@ from thalweg.encoders import Codes, Encoder
 from thalweg.estimators._input import Batch, as_batch, check_data
 from thalweg.estimators._parameters import check_count, generator
 from thalweg.estimators._surface import Factorization
+from thalweg.estimators._threads import few_threads
 from thalweg.updates import DictionaryUpdate
 
 __all__ = ["Progress", "Streaming", "outlier_share"]
@@ -48,6 +49,7 @@ class Progress(NamedTuple):
 class Streaming(Factorization):
     """Base of the estimators that learn from batches."""
 
+    n_components: Any
     batch_size: Any
     epochs: Any
     shuffle: bool
@@ -89,14 +91,15 @@ class Streaming(Factorization):
         n, epochs = X.shape[0], check_count("epochs", self.epochs)
         size = self._size(n)
         rng = generator(self.random_state)
-        for epoch in range(epochs):
-            order = rng.permutation(n) if self.shuffle else np.arange(n)
-            for begin in range(0, n, size):
-                batch = as_batch(X[order[begin : begin + size]])
-                if epoch == begin == 0:
-                    update = self._begin(batch, rng)
-                self._absorb(batch, update, n * epochs)
-        self._conclude(update)
+        with few_threads(X.shape[1], check_count("n_components", self.n_components), size):
+            for epoch in range(epochs):
+                order = rng.permutation(n) if self.shuffle else np.arange(n)
+                for begin in range(0, n, size):
+                    batch = as_batch(X[order[begin : begin + size]])
+                    if epoch == begin == 0:
+                        update = self._begin(batch, rng)
+                    self._absorb(batch, update, n * epochs)
+            self._conclude(update)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -116,14 +119,15 @@ class Streaming(Factorization):
         """
         first = not hasattr(self, "components_")
         X = check_data(self, X, reset=first)
-        if first:
-            batch = as_batch(X)
-            update = self._begin(batch, generator(self.random_state))
-        else:
-            batch = as_batch(X.astype(self.components_.dtype, copy=False))
-            update = self._update()
-        self._absorb(batch, update, None)
-        self._conclude(update)
+        with few_threads(X.shape[1], check_count("n_components", self.n_components), X.shape[0]):
+            if first:
+                batch = as_batch(X)
+                update = self._begin(batch, generator(self.random_state))
+            else:
+                batch = as_batch(X.astype(self.components_.dtype, copy=False))
+                update = self._update()
+            self._absorb(batch, update, None)
+            self._conclude(update)
         return self
 
     def _begin(self, batch: Batch, rng: np.random.Generator) -> DictionaryUpdate[Any]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.estimators._input import Batch, as_batch, check_codes, check_data
+from thalweg.estimators._threads import few_threads
 
 __all__ = ["Decomposition", "Factorization"]
 
@@ -150,7 +151,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         solved = True
         for start in range(0, X.shape[0], rows):
             batch = as_batch(X[start : start + rows])
-            codes = encoder.encode(batch.V, self.components_.T, seen=batch.seen)
+            with few_threads(*self.components_.shape, batch.V.shape[1]):
+                codes = encoder.encode(batch.V, self.components_.T, seen=batch.seen)
             solved &= bool(codes.solved.all())
             yield batch, codes
         if not solved and getattr(encoder, "exit", "") == "gap":
