@@ -28,6 +28,10 @@ class Walk(Protocol):
         """Return the next codes."""
         ...
 
+    def settled(self, tol: float) -> Mask | bool:
+        """Tell which samples may stop, as far as what the codes do not show is concerned."""
+        ...
+
     def keep(self, columns: Indices) -> None:
         """Forget all samples but these."""
         ...
@@ -54,11 +58,13 @@ class StoppingRule:
     max_iter: int
     every: int
 
-    def met(self, problem: Problem, point: Point, previous: Array | None, step: int) -> Mask:
+    def met(
+        self, problem: Problem, walk: Walk, point: Point, previous: Array | None, step: int
+    ) -> Mask:
         """Tell which samples are done."""
         if self.exit == "decrease" and previous is not None:
             done: Mask = np.abs(previous - point.loss) <= self.tol * previous
-            return done
+            return done & walk.settled(self.tol)
         if self.exit == "gap" and step % self.every == 0:
             return problem.certain(point, self.tol)
         return np.zeros(point.loss.shape, dtype=np.bool_)
@@ -72,7 +78,7 @@ class StoppingRule:
         previous: Array | None = None
         for step in range(self.max_iter + 1):
             point = problem.at(H)
-            met = self.met(problem, point, previous, step)
+            met = self.met(problem, walk, point, previous, step)
             fresh = (met | (step == self.max_iter)) & ~done
             if fresh.any():
                 _record(result, alive, fresh, met, H, point)
@@ -101,16 +107,21 @@ def encode_chunks(
     problem: Problem, H0: Array | None, encode: Callable[[Problem, Array | None], Codes]
 ) -> Codes:
     """Encode a few columns at a time, so that the work arrays do not grow with the batch."""
+    unseen = None
     if problem.seen is not None:
-        V = np.where(problem.seen.T, problem.V.T, problem.V.dtype.type(0)).T
-        problem = replace(problem, V=V)
+        # Whatever stands at a gap is an outlier: it is set aside, and put back at the end.
+        unseen = np.where(problem.seen.T, problem.V.dtype.type(0), problem.V.T).T
+        problem = replace(problem, V=problem.V - unseen)
     parts = []
     for part in chunks(problem.V, problem.W.shape[1]) or [slice(0)]:
         seen = None if problem.seen is None else problem.seen[:, part]
         start = None if H0 is None else H0[:, part]
         parts.append(encode(replace(problem, V=problem.V[:, part], seen=seen), start))
-    if len(parts) == 1:
-        return parts[0]
+    codes = parts[0] if len(parts) == 1 else _join(parts)
+    return codes if unseen is None else codes._replace(R=codes.R + unseen)
+
+
+def _join(parts: list[Codes]) -> Codes:
     H, R, *scalars = zip(*parts, strict=True)
     return Codes(np.hstack(H), np.hstack(R), *(np.concatenate(part) for part in scalars))
 

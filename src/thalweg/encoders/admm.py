@@ -82,6 +82,7 @@ class _Splitting:
         self.beta = np.zeros((B, F), dtype=problem.V.dtype).T
         self.q = np.zeros_like(self.beta)
         self.r = np.zeros_like(self.beta)
+        self.fit = self.last = 0.5 * np.einsum("fb,fb->b", problem.V, problem.V)
 
     def start(self, problem: Problem) -> Array:
         """Return no codes."""
@@ -99,6 +100,7 @@ class _Splitting:
         r = self.norm.prox(target, 1.0 / (1.0 + rho))  # (26)
         if problem.seen is not None:  # a gap's r is free, and takes all that is left
             r = np.where(problem.seen.T, r.T, left.T).T
+        self.last, self.fit = self.fit, self._fit(problem, left, r)
         u = problem.penalty.prox(h + self.alpha / rho, 1.0 / rho)  # (27)
         self.q = np.clip(r + self.beta / rho, self.lower, self.upper)  # (28)
         self.alpha = self.alpha + rho * (h - u)  # (29)
@@ -108,7 +110,19 @@ class _Splitting:
         self.r = r
         return u
 
+    def settled(self, tol: float) -> Mask:
+        """Tell where the loss at h and r, the paper's, hardly changes: u may rest before."""
+        still: Mask = np.abs(self.last - self.fit) <= tol * self.last
+        return still
+
+    def _fit(self, problem: Problem, left: Array, r: Array) -> Array:
+        rest = left - r  # zero at gaps
+        cost = self.norm.value(r if problem.seen is None else r * problem.seen)
+        fit: Array = 0.5 * np.einsum("fb,fb->b", rest, rest) + cost
+        return fit
+
     def keep(self, columns: Indices) -> None:
         """Forget all samples but these."""
+        self.fit, self.last = self.fit[columns], self.last[columns]
         self.alpha, self.beta = take(self.alpha, columns), take(self.beta, columns)
         self.q, self.r = take(self.q, columns), take(self.r, columns)

@@ -21,7 +21,7 @@ __all__ = ["Fast"]
 # Codes go so much farther than to the minimum for the outliers at hand. Up to 2 the loss still
 # falls, since the majoriser is that much too steep where there are outliers; this saves about a
 # fifth of the alternations.
-_RELAXATION = 1.3
+_RELAXATION = 1.4
 # Alternations before Newton steps are tried on what is still not certain.
 _WARM_UP = 8
 # Shares of a Newton step that are tried.
@@ -146,6 +146,10 @@ class _Alternation:
             new = _best(problem, H, new, self._newton(problem, H, point, slope))
         return new
 
+    def settled(self, tol: float) -> bool:
+        """The codes show all there is."""
+        return True
+
     def keep(self, columns: Indices) -> None:
         """Forget all samples but these."""
         if self.passive is not None:
@@ -172,7 +176,9 @@ class _Alternation:
             curved = curved & problem.seen
         G = _grams(problem.W, curved, self.whole)
         diagonal = np.einsum("bkk->bk", G)
-        diagonal += _RIDGE * np.maximum(diagonal.max(axis=1, keepdims=True), np.finfo(float).tiny)
+        # Relative to all entries seen: of those that are curved there may be none.
+        size = np.diagonal(self.G, axis1=-2, axis2=-1).max(axis=-1, initial=np.finfo(float).tiny)
+        diagonal += _RIDGE * size.reshape(-1, 1)
         return self._codes(problem, G, _prepare(G, self.l2), slope + _apply(G, H), H, 1.0)
 
 
@@ -188,7 +194,7 @@ def _best(problem: Problem, H: Array, new: Array, target: Array) -> Array:
 
 
 def _gram(W: Array) -> Array:
-    wide = W.astype(np.float64)
+    wide = np.asarray(W, dtype=np.float64)
     return wide.T @ wide
 
 

@@ -83,5 +83,9 @@ class _Descent:
         slope = times(problem.W.T, point.E)
         return problem.penalty.prox(H + self.eta * slope, self.eta)  # [O] (13), (15)
 
+    def settled(self, tol: float) -> bool:
+        """The codes show all there is."""
+        return True
+
     def keep(self, columns: Indices) -> None:
         """Nothing is remembered of a sample but its codes."""

@@ -15,7 +15,7 @@ from thalweg.estimators._input import Batch
 __all__ = ["Noise", "measure"]
 
 # Entries of a batch that are looked at.
-_ENTRIES = 2048
+_ENTRIES = 1024
 # The median absolute deviation of a unit normal variable, inverted.
 _NORMAL = 1.4826
 # What is farther away than so many deviations is left out when the deviation is measured again.

@@ -50,9 +50,9 @@ class Robust(Factorization):
     def _encoder(self) -> Encoder:
         return self._encoder_for(self.outlier_weight_)
 
-    def _encoder_for(self, weight: float) -> Encoder:
+    def _encoder_for(self, weight: float, looser: float = 1.0) -> Encoder:
         method = _ENCODERS[parameters.choose("solver", self.solver, tuple(_ENCODERS))]
-        tol = parameters.check_positive("tol", self.tol)
+        tol = looser * parameters.check_positive("tol", self.tol)
         tight = {"exit": "gap", "max_iter": 100_000} if tol < _TIGHT else {}
         encoder: Encoder = method(
             outliers=self._outliers(weight),

@@ -151,7 +151,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         solved = True
         for start in range(0, X.shape[0], rows):
             batch = as_batch(X[start : start + rows])
-            with few_threads(*self.components_.shape, batch.V.shape[1]):
+            with few_threads(X.shape[1], len(self.components_), batch.V.shape[1]):
                 codes = encoder.encode(batch.V, self.components_.T, seen=batch.seen)
             solved &= bool(codes.solved.all())
             yield batch, codes

@@ -1,0 +1,20 @@
+"""The papers' tables and figures, and other libraries beside thalweg, in one run.
+
+``python -m benchmarks`` runs every case, ``--case NAME`` one of them, ``--quick`` on less data,
+``--list`` names them, ``--show`` prints the stored results again.
+
+Layout
+------
+cases/
+    One file per case. Its docstring names the table, figure or claim, the data and the
+    settings. It has ``run(quick) -> dict`` (numbers, ready for JSON) and ``report(result) ->
+    str`` (the same as text); ``THREADS = n`` where BLAS may use more than one thread.
+peers/
+    One file per library: ``methods(...)`` returns its :class:`benchmarks._measure.Method`.
+results/
+    ``<case>.json``: settings, times and ratios with machine, versions, date and revision.
+    Those of ``--quick`` are in ``results/quick`` and never replace the others.
+
+Each case runs in a process of its own, with the number of BLAS threads set before NumPy is
+imported. A new case is a new file in ``cases/``, a new library one in ``peers/``.
+"""

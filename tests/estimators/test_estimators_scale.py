@@ -1,0 +1,91 @@
+"""Results do not depend on units, and the automatic weight is at least as good as the paper's."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thalweg import RobustOnlineNMF
+from thalweg._typing import Array
+from thalweg.metrics import psnr
+from thalweg.synthetic import nmf_with_outliers
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_units_do_not_matter(make_robust: Any, gappy: Array, factor: float) -> None:
+    one, other = make_robust().fit(gappy), make_robust().fit(factor * gappy)
+    assert np.allclose(other.components_, one.components_, atol=1e-9)
+    assert other.outlier_weight_ == pytest.approx(factor * one.outlier_weight_, rel=1e-9)
+    assert other.objective_ == pytest.approx(factor**2 * one.objective_, rel=1e-9)
+    assert other.outlier_share_ == one.outlier_share_
+    mine, theirs = one.decompose(gappy), other.decompose(factor * gappy)
+    for part in range(3):
+        assert np.allclose(theirs[part], factor * mine[part], rtol=1e-9, atol=1e-9 * factor)
+
+
+@pytest.mark.parametrize("power", [-20, 20])
+def test_a_power_of_two_changes_no_bit(make_robust: Any, gappy: Array, power: int) -> None:
+    factor = 2.0**power
+    one, other = make_robust().fit(gappy), make_robust().fit(factor * gappy)
+    assert np.array_equal(other.components_, one.components_)
+    assert other.outlier_weight_ == factor * one.outlier_weight_
+    mine, theirs = one.decompose(gappy), other.decompose(factor * gappy)
+    for part in range(3):
+        assert np.array_equal(theirs[part], factor * mine[part])
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_units_do_not_matter_in_single_precision(make_robust: Any, X: Array, factor: float) -> None:
+    narrow = X.astype(np.float32)
+    one = make_robust().fit(narrow)
+    other = make_robust().fit((factor * X).astype(np.float32))
+    assert np.allclose(other.components_, one.components_, atol=5e-3)
+    assert other.outlier_weight_ == pytest.approx(factor * one.outlier_weight_, rel=2e-2)
+
+
+def test_units_do_not_matter_to_other_starts(make_fast: Any, X: Array) -> None:
+    one, other = (make_fast(init="samples").fit(c * X) for c in (1.0, 1e6))
+    assert np.allclose(other.components_, one.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["fast", "pgd", "admm"])
+def test_the_automatic_weight_follows_the_noise(plant: Any, solver: str) -> None:
+    weights = [
+        RobustOnlineNMF(3, solver=solver, epochs=3, random_state=0)
+        .fit(plant(600, 30, 3, 0, noise=noise).X)
+        .outlier_weight_
+        for noise in (0.01, 0.04)
+    ]
+    assert weights[0] < 0.08
+    assert weights[1] > 1.5 * weights[0]
+
+
+def test_a_number_is_taken_as_it_is(make_robust: Any, X: Array) -> None:
+    assert make_robust(outlier_weight=0.37).fit(X).outlier_weight_ == 0.37
+
+
+@pytest.mark.parametrize("contamination", [(0.7, 0.1), (0.8, 0.2), (0.9, 0.3)], ids=str)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_auto_is_at_least_as_good_as_the_paper(contamination: Any, seed: int) -> None:
+    """The three settings of [O] Table I, half of the paper's size.
+
+    With few components the paper's data are clipped at 1 so often that they are no longer of
+    low rank, and tell nothing of weights: 25 components are about the least.
+    """
+    F, K, N = 196, 25, 3000
+    contaminated, density = contamination
+    data = nmf_with_outliers(
+        N, F, K, contaminated=contaminated, density=density, noise=0.01, random_state=seed
+    )
+    auto, paper = (
+        psnr(
+            data.clean,
+            RobustOnlineNMF(K, outlier_weight=weight, random_state=seed)
+            .fit(data.X)
+            .decompose(data.X)
+            .low_rank,
+        )
+        for weight in ("auto", F**-0.5)
+    )
+    assert auto > paper
+    assert auto > 32

@@ -1,0 +1,166 @@
+"""What scikit-learn, pandas and polars expect of an estimator."""
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError, SkipTestWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import thalweg
+import thalweg.estimators as room
+from thalweg._typing import Array
+from thalweg.prox.l1 import L1
+from thalweg.prox.simplex import Simplex
+
+
+def test_the_room_is_discovered(request: pytest.FixtureRequest) -> None:
+    found = {name for name in room.__all__ if hasattr(getattr(room, name), "fit")}
+    assert {"OnlineFactorization", "RobustNMF", "RobustOnlineNMF"} <= found
+    assert found <= set(thalweg.__all__)
+
+
+def test_check_estimator_without_expected_failure(make: Any) -> None:
+    estimator = make()
+    if hasattr(estimator, "max_iter"):
+        # Data without noise and of a lower rank than asked for keep a batch fit busy to its cap.
+        estimator.set_params(max_iter=40)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Skipping check check_array_api_input", SkipTestWarning)
+        warnings.filterwarnings("ignore", ".*SCIPY_ARRAY_API", SkipTestWarning)
+        results = check_estimator(estimator, on_fail="raise")
+    missed = {r["check_name"] for r in results if r["status"] != "passed"}
+    assert missed <= {"check_array_api_input"}
+    assert len(results) > 40
+
+
+def test_default_construction_has_the_documented_parameters(make: Any) -> None:
+    parameters = make.cls().get_params()
+    assert parameters["n_components"] == 10
+    assert all(
+        f"{name} :" in make.cls.__doc__ or f"{name}," in make.cls.__doc__ for name in parameters
+    )
+
+
+def test_set_params_and_clone(make: Any, X: Array) -> None:
+    model = make().set_params(n_components=2, init="samples")
+    assert model.get_params()["n_components"] == 2
+    copy = clone(model.fit(X))
+    assert copy.get_params() == model.get_params()
+    assert not hasattr(copy, "components_")
+    assert np.array_equal(copy.fit(X).components_, model.components_)
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        model.set_params(rank=3)
+
+
+def test_objects_as_parameters_are_cloned_and_pickled(X: Array) -> None:
+    model = thalweg.RobustOnlineNMF(
+        2, constraint=Simplex(2.0), code_penalty=L1(0.1), random_state=0
+    )
+    copy = clone(pickle.loads(pickle.dumps(model)))
+    assert np.array_equal(copy.fit(X).components_, model.fit(X).components_)
+
+
+def test_pickle_round_trip(make: Any, X: Array, gappy: Array) -> None:
+    model = make().fit(X)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.components_, model.components_)
+    for mine, theirs in zip(model.decompose(gappy), copy.decompose(gappy), strict=True):
+        assert np.array_equal(mine, theirs)
+    if hasattr(model, "partial_fit"):
+        model.partial_fit(gappy)
+        copy.partial_fit(gappy)
+        assert np.array_equal(copy.components_, model.components_)
+        assert copy.objective_ == model.objective_
+
+
+def test_feature_names(make: Any, X: Array) -> None:
+    names = [f"pixel {i}" for i in range(X.shape[1])]
+    model = make().fit(pd.DataFrame(X, columns=names))
+    prefix = make.cls.__name__.lower()
+    assert list(model.get_feature_names_out()) == [f"{prefix}{i}" for i in range(3)]
+    assert list(model.feature_names_in_) == names
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(pd.DataFrame(X, columns=names[::-1]))
+
+
+@pytest.mark.parametrize(("library", "frame"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
+def test_output_as_a_frame(make: Any, X: Array, library: str, frame: Any) -> None:
+    plain = make().fit(X)
+    model = make().set_output(transform=library).fit(X)
+    codes = model.transform(X)
+    assert isinstance(codes, frame)
+    assert list(codes.columns) == list(model.get_feature_names_out())
+    assert np.array_equal(codes.to_numpy(), plain.transform(X))
+    assert isinstance(make().set_output(transform=library).fit_transform(X), frame)
+
+
+def test_polars_input_is_that_array(make: Any, X: Array) -> None:
+    frame = pl.DataFrame(X, schema=[f"c{i}" for i in range(X.shape[1])])
+    assert np.array_equal(make().fit(frame).components_, make().fit(X).components_)
+
+
+def test_pipeline(make: Any, X: Array) -> None:
+    pipe = make_pipeline(MinMaxScaler(clip=True), make()).fit(X)
+    scaled = pipe[0].transform(X)
+    assert np.array_equal(pipe.transform(X), make().fit(scaled).transform(scaled))
+    assert pipe.score(X) == pipe[-1].score(scaled)
+    assert len(pipe.get_feature_names_out()) == 3
+
+
+@pytest.mark.parametrize("name", ["RobustOnlineNMF", "RobustNMF", "OnlineFactorization"])
+def test_grid_search_finds_the_rank(name: str) -> None:
+    data = thalweg.synthetic.nmf_with_outliers(300, 20, 3, noise=0.05, random_state=0)
+    # The weight is fixed: losses under different weights could not be compared.
+    options = {} if name == "OnlineFactorization" else {"outlier_weight": 0.2}
+    estimator = getattr(thalweg, name)(random_state=0, **options)
+    search = GridSearchCV(estimator, {"n_components": [1, 2, 3]}, cv=3).fit(data.X)
+    scores = search.cv_results_["mean_test_score"]
+    assert search.best_params_ == {"n_components": 3}
+    assert np.all(np.diff(scores) > 0)
+    assert scores[2] > 0.8 * scores[1]
+
+
+def test_before_fit_is_a_clear_error(make: Any, X: Array) -> None:
+    model = make()
+    for method in ("transform", "decompose", "score", "score_samples"):
+        with pytest.raises(NotFittedError, match="not fitted"):
+            getattr(model, method)(X)
+    with pytest.raises(NotFittedError, match="not fitted"):
+        model.inverse_transform(np.ones((2, 3)))
+    with pytest.raises(NotFittedError):
+        model.get_feature_names_out()
+
+
+def test_fit_does_not_touch_its_parameters(make: Any, X: Array) -> None:
+    model = make(init=np.ones((3, X.shape[1])))
+    before = {
+        name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in vars(model).items()
+    }
+    model.fit(X)
+    for name, value in before.items():
+        assert np.array_equal(getattr(model, name), value), name
+
+
+def test_fit_begins_anew(make: Any, X: Array, gappy: Array) -> None:
+    again = make().fit(gappy[:, :7]).fit(X)
+    assert np.array_equal(again.components_, make().fit(X).components_)
+    assert again.n_samples_seen_ == len(X)
+    assert again.n_features_in_ == X.shape[1]
+
+
+@pytest.mark.parametrize(
+    "seed", [0, np.random.RandomState(3), np.random.default_rng(3)], ids=lambda s: type(s).__name__
+)
+def test_seeds_of_every_kind(make: Any, X: Array, seed: Any) -> None:
+    pair = [make(random_state=pickle.loads(pickle.dumps(seed))).fit(X) for _ in range(2)]
+    assert np.array_equal(pair[0].components_, pair[1].components_)
+    assert not np.array_equal(pair[0].components_, make(random_state=99).fit(X).components_)
