@@ -170,7 +170,7 @@ def oadmm_encode(
     """Return the feasible copy u at the start and after each of n rounds of OADMM."""
     F, K = W.shape
     h, u, alpha = np.zeros(K), np.zeros(K), np.zeros(K)
-    r, q, beta = np.zeros(F), np.zeros(F), np.zeros(F)
+    r, q, beta = np.where(seen, 0.0, v), np.zeros(F), np.zeros(F)
     track = [u]
     for _ in range(n):
         h = np.linalg.inv(W.T @ W + rho * np.eye(K)) @ (W.T @ (v - r) + rho * u - alpha)  # (25)

@@ -10,19 +10,20 @@ Data
     ``--quick``), noise 0.01, 10 % outliers in 70 % of the samples.
 Settings
     Batches of 40, one pass, one BLAS thread, one process; the least of 3 repetitions in turns,
-    after a warm-up. Targets are held against wall time; where *cpu x*, the ratio of processor
-    times, tells another story, other jobs disturbed the run. The settings of each method are in ``benchmarks/peers/`` and in the JSON:
+    after a warm-up. The settings of each method are in ``benchmarks/peers/`` and in the JSON:
     the library's defaults, and where we found a better setting that one too. A target is held
-    against every setting, so that none is met by a poor choice for the peer. A method that
-    would take more than 60 s is timed once on a tenth of the data or less (marked ~).
+    against every setting, so that none is met by a poor choice for the peer. Wall time counts;
+    where *cpu x*, the ratio of processor times, tells another story, other jobs disturbed the
+    run. A method that would take more than 60 s is timed once on a tenth of the data or less
+    (marked ~); its PSNR is that after so few samples.
 Quality
     PSNR against the clean data over the first 4000 samples, in two ways. *own*: the better of
     the library's transform and exact nonnegative least squares. *robust*: the same robust
     encoder for everybody's components (ours, with the best of four weights for each), which
     tells how good the components themselves are.
 As good
-    Processor seconds after which our components (same precision) are as good as the peer's at its end,
-    by *robust*. Not one of the issue's figures.
+    Processor seconds after which our components (same precision) are as good as the peer's at
+    its end, by *robust*. Not one of the issue's figures.
 """
 
 import time

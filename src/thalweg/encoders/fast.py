@@ -31,6 +31,8 @@ _INNER = 1e-10
 _NO_GAPS = np.empty((0, 0), dtype=np.bool_)
 # Keeps Newton's Gram matrix definite when outliers leave fewer entries than codes.
 _RIDGE = 1e-10
+# Share of an atom's energy that gaps have to leave if their Gram matrix is to be taken off.
+_ENOUGH = 0.01
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class _Alternation:
         self.G = shared if problem.seen is None else _grams(problem.W, problem.seen, shared)
         coefficients: tuple[float, float] | None = getattr(problem.penalty, "coefficients", None)
         self.exact = coefficients is not None
-        self.l1, self.l2 = coefficients or (0.0, 0.0)
+        self.l1, self.l2 = map(float, coefficients or (0.0, 0.0))
         self.gram = _prepare(self.G, _RELAXATION * self.l2)
         self.passive: Mask | None = None
         self.newton = newton
@@ -165,7 +167,10 @@ class _Alternation:
         if self.exact:
             new, self.passive, _ = nnls(gram, C - relax * self.l1, self.passive)
         else:
-            new, _ = accelerated(G, C, problem.penalty, H.astype(np.float64), tol=_INNER)
+            H = H.astype(np.float64)
+            # No sample's Gram matrix is larger than the whole, but for rounding and the ridge.
+            bound = (1.0 + 1e-9) * float(np.linalg.eigvalsh(self.whole)[-1])
+            new, _ = accelerated(G, C, problem.penalty, H, tol=_INNER, bound=bound)
         codes: Array = new.astype(problem.V.dtype)
         return codes
 
@@ -201,12 +206,17 @@ def _gram(W: Array) -> Array:
 def _grams(W: Array, kept: Mask, whole: Array) -> Array:
     """Return the Gram matrix of the rows of W that each sample keeps: shape (B, K, K).
 
-    What a sample lacks is taken off the Gram matrix of all rows when that is less work.
+    What a sample lacks is taken off the Gram matrix of all rows when that is less work, and
+    leaves enough of each atom: the difference of two large numbers is no small one.
     """
     grams = np.empty((kept.shape[1], *whole.shape))
+    enough = _ENOUGH * np.diag(whole)
     for b, rows in enumerate(kept.T):
-        most = 2 * np.count_nonzero(rows) > rows.size
-        grams[b] = whole - _gram(W[~rows]) if most else _gram(W[rows])
+        if 2 * np.count_nonzero(rows) > rows.size:
+            grams[b] = whole - _gram(W[~rows])
+            if np.all(np.diag(grams[b]) >= enough):
+                continue
+        grams[b] = _gram(W[rows])
     return grams
 
 

@@ -9,7 +9,13 @@ __all__ = ["accelerated"]
 
 
 def accelerated(
-    G: Array, C: Array, g: Prox, start: Array, tol: float, max_iter: int = 10_000
+    G: Array,
+    C: Array,
+    g: Prox,
+    start: Array,
+    tol: float,
+    max_iter: int = 10_000,
+    bound: float | None = None,
 ) -> tuple[Array, Mask]:
     """Return argmin_h h'Gh/2 - c'h + g(h) for each column c of C.
 
@@ -31,6 +37,9 @@ def accelerated(
         Relative size of the last step.
     max_iter : int
         Cap on the number of steps.
+    bound : float, optional
+        What no eigenvalue of G exceeds. By default the largest of them, of all columns, which
+        ties the rounding of a column to the Gram matrices of the others.
 
     Returns
     -------
@@ -49,7 +58,7 @@ def accelerated(
     >>> H.ravel()
     array([2., 0.])
     """
-    L = float(np.linalg.eigvalsh(G)[..., -1].max(initial=0.0))
+    L = float(np.linalg.eigvalsh(G)[..., -1].max(initial=0.0)) if bound is None else bound
     if L == 0.0:  # nothing but g is left, and its prox at zero is where it is least
         return g.prox(np.zeros_like(start)), np.ones(C.shape[1], dtype=np.bool_)
     H, ahead = start.copy(), start.copy()
