@@ -63,8 +63,10 @@ class StoppingRule:
     ) -> Mask:
         """Tell which samples are done."""
         if self.exit == "decrease" and previous is not None:
-            done: Mask = np.abs(previous - point.loss) <= self.tol * previous
-            return done & walk.settled(self.tol)
+            # A start outside of the penalty's domain has an infinite loss.
+            still = (np.abs(previous - point.loss) <= self.tol * previous) & np.isfinite(previous)
+            done: Mask = still & walk.settled(self.tol)
+            return done
         if self.exit == "gap" and step % self.every == 0:
             return problem.certain(point, self.tol)
         return np.zeros(point.loss.shape, dtype=np.bool_)

@@ -10,7 +10,7 @@ from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._problem import Point, Problem, times
 from thalweg.encoders._run import Exit, StoppingRule, encode_chunks, take
-from thalweg.prox import Prox
+from thalweg.prox import Prox, apart
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
 
@@ -76,7 +76,7 @@ class Admm:
 class _Splitting:
     def __init__(self, problem: Problem, factor: tuple[Array, bool], rho: float) -> None:
         self.factor, self.rho = factor, rho
-        self.norm, (self.lower, self.upper) = problem.outliers.parts()  # type: ignore[attr-defined]
+        self.norm, (self.lower, self.upper) = apart(problem.outliers)
         B, F, K = problem.V.shape[1], *problem.W.shape
         self.alpha = np.zeros((B, K), dtype=problem.V.dtype).T
         self.beta = np.zeros((B, F), dtype=problem.V.dtype).T

@@ -49,7 +49,7 @@ class Fast:
     outliers : Prox
         Penalty of the outliers, with their bounds.
     penalty : Prox
-        Penalty of the codes; zero outside of the nonnegative orthant is not allowed.
+        Penalty of the codes, infinite where a code is negative.
     tol : float
         Relative accuracy.
     exit : {"decrease", "gap"}
@@ -131,7 +131,7 @@ class _Alternation:
         self.steps = 0
 
     def start(self, problem: Problem) -> Array:
-        """Return the codes that would be best if there were no outliers."""
+        """Return codes that are good if there are no outliers."""
         H = np.zeros((problem.W.shape[1], problem.V.shape[1]))
         return self._codes(problem, self.G, self.gram, times(problem.W.T, problem.V), H, 1.0)
 
@@ -149,7 +149,7 @@ class _Alternation:
         return new
 
     def settled(self, tol: float) -> bool:
-        """The codes show all there is."""
+        """Tell that the codes show all there is."""
         return True
 
     def keep(self, columns: Indices) -> None:

@@ -84,7 +84,7 @@ class _Descent:
         return problem.penalty.prox(H + self.eta * slope, self.eta)  # [O] (13), (15)
 
     def settled(self, tol: float) -> bool:
-        """The codes show all there is."""
+        """Tell that the codes show all there is."""
         return True
 
     def keep(self, columns: Indices) -> None:

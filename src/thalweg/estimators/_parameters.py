@@ -65,21 +65,31 @@ def check_share(parameter: str, value: Any) -> float:
     return float(value)
 
 
-def constraint(spec: Any) -> Prox:
-    """Return the set of the dictionary's columns."""
-    return _component("constraint", spec)
+def constraint(spec: Any, n_features: int) -> Prox:
+    """Return the set of the dictionary's columns, inside of the nonnegative orthant."""
+    found = _component("constraint", spec)
+    probes = [float(found.value(sign * np.ones(n_features))) for sign in (1.0, -1.0)]
+    if probes[0] not in (0.0, np.inf) or probes[1] != np.inf:
+        raise ParameterError(
+            f"constraint should be a set of nonnegative vectors, but {found!r} came. Penalties go "
+            "into dictionary_penalty; a box needs a lower bound of 0 or more."
+        )
+    return found
 
 
-def code_penalty(spec: Any) -> Prox:
+def code_penalty(spec: Any, n_components: int) -> Prox:
     """Return the penalty of the codes, on the nonnegative orthant."""
     if spec is None:
         return Orthant()
     penalty = _component("code_penalty", spec)
-    if not penalty.convex:
+    if hasattr(penalty, "nonnegative"):
+        penalty = replace(penalty, nonnegative=True)  # type: ignore[type-var]
+    if not penalty.convex or float(penalty.value(-np.ones(n_components))) != np.inf:
         raise ParameterError(
-            f"code_penalty should be convex, but {penalty!r} is not. Use 'l1' for sparse codes."
+            f"code_penalty should be convex and keep codes nonnegative, but {penalty!r} came. "
+            "Use 'l1' for sparse codes, and a lower bound of 0 or more in a box."
         )
-    return replace(penalty, nonnegative=True) if hasattr(penalty, "nonnegative") else penalty  # type: ignore[type-var]
+    return penalty
 
 
 def dictionary_penalty(spec: Any) -> tuple[float, float]:

@@ -34,6 +34,7 @@ class Robust(Factorization):
     """Base of the estimators of X = codes @ components + outliers."""
 
     n_components: Any
+    n_features_in_: int
     solver: Any
     outlier_weight: Any
     outlier_bound: Any
@@ -56,11 +57,18 @@ class Robust(Factorization):
         tight = {"exit": "gap", "max_iter": 100_000} if tol < _TIGHT else {}
         encoder: Encoder = method(
             outliers=self._outliers(weight),
-            penalty=parameters.code_penalty(self.code_penalty),
+            penalty=self._code_penalty(),
             tol=tol,
             **tight,
         )
         return encoder
+
+    def _constraint(self) -> Prox:
+        return parameters.constraint(self.constraint, self.n_features_in_)
+
+    def _code_penalty(self) -> Prox:
+        count = parameters.check_count("n_components", self.n_components)
+        return parameters.code_penalty(self.code_penalty, count)
 
     def _outliers(self, weight: float) -> Prox:
         sign = parameters.choose("outlier_sign", self.outlier_sign, ("any", "nonnegative"))
@@ -82,7 +90,7 @@ class Robust(Factorization):
             self.frozen_components,
             count,
             batch,
-            parameters.constraint(self.constraint),
+            self._constraint(),
             rng,
         )
         self.noise_ = Noise()

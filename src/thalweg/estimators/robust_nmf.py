@@ -168,7 +168,7 @@ class RobustNMF(Robust):
         method = self._method(W.shape[1])
         state = method.start(V, W, seen)
         settling = _SETTLING if self._automatic() else 0
-        previous = np.inf
+        calm, previous = 0, np.inf
         for round_ in range(1, parameters.check_count("max_iter", self.max_iter) + 1):
             state = method.advance(V, state, seen)
             factors = method.factors(state)
@@ -177,14 +177,18 @@ class RobustNMF(Robust):
             if round_ <= settling:
                 self.outlier_weight_ = measure(batch, factors.W, factors.H).weight or 1.0
                 method = self._method(W.shape[1])
-            elif previous - self.objective_ <= self.tol * previous and round_ > settling + 1:
+            elif np.isfinite(previous):
+                still = abs(previous - self.objective_) <= self.tol * previous
+                calm = calm + 1 if still else 0
+            # The objective of ADMM rises and falls, and may stand still for a round.
+            if calm == (3 if self.solver == "admm" else 1):
                 break
-            previous = self.objective_
+            previous = self.objective_ if round_ > settling else np.inf
 
     def _method(self, count: int) -> BatchMethod[Any]:
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
         frozen = frozen_columns(self.frozen_components, count, self.n_features_in_).shape[1]
-        constraint = parameters.constraint(self.constraint)
+        constraint = self._constraint()
         dictionary = {"constraint": constraint, "l1": l1, "l2": l2, "frozen": frozen}
         encoder = self._encoder_for(self.outlier_weight_)
         if self.solver == "fast":
@@ -194,7 +198,7 @@ class RobustNMF(Robust):
         dictionary |= {"l1": l1 * self.n_samples_seen_, "l2": l2 * self.n_samples_seen_}
         return twin(
             outliers=self._outliers(self.outlier_weight_),
-            penalty=parameters.code_penalty(self.code_penalty),
+            penalty=self._code_penalty(),
             **dictionary,
         )
 
@@ -216,7 +220,7 @@ class RobustNMF(Robust):
         R = R if batch.seen is None else R * batch.seen
         E = E if batch.seen is None else E * batch.seen
         costs = self._outliers(self.outlier_weight_).value(R)
-        costs = costs + parameters.code_penalty(self.code_penalty).value(H)
+        costs = costs + self._code_penalty().value(H)
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
         fit = 0.5 * np.einsum("fb,fb->b", E, E)
         return float(np.mean(fit + costs) + l1 * W.sum() + 0.5 * l2 * np.vdot(W, W))

@@ -161,7 +161,7 @@ class RobustOnlineNMF(Robust, Streaming):
         fast = self.solver == "fast"
         return Surrogate(
             solver=self._solver(tol=_LOOSER * self.tol) if fast else self._solver(),
-            constraint=parameters.constraint(self.constraint),
+            constraint=self._constraint(),
             l1=l1,
             l2=l2,
             forgetting=parameters.check_share("forgetting", self.forgetting),

@@ -13,6 +13,9 @@ second derivative in one pass; ``parts``, a norm and its bounds apart.
 from typing import ClassVar, Protocol, runtime_checkable
 
 from thalweg._typing import Array
+from thalweg.errors import ParameterError
+
+__all__ = ["Prox", "apart"]
 
 
 @runtime_checkable
@@ -51,3 +54,23 @@ class Prox(Protocol):
         The same forgiveness as for :meth:`value` holds at the border of the domain.
         """
         ...
+
+
+def apart(g: Prox) -> tuple[Prox, tuple[float, float]]:
+    """Return a norm and the bounds of its entries, for methods that treat them in turn.
+
+    Examples
+    --------
+    >>> from thalweg.prox import apart
+    >>> from thalweg.prox.l1 import L1
+    >>> apart(L1(0.1, bound=2.0))
+    (L1(weight=0.1, bound=inf, nonnegative=False), (-2.0, 2.0))
+    """
+    parts = getattr(g, "parts", None)
+    if parts is None:
+        raise ParameterError(
+            f"ADMM needs outliers whose norm and bounds come apart, but {g!r} came. Use L1, "
+            "GroupLasso or SparseGroupLasso, or another solver."
+        )
+    norm, bounds = parts()
+    return norm, bounds

@@ -23,9 +23,7 @@ def quadratic(A: Array, B: Array, W: Array) -> float:
     return float(0.5 * np.vdot(W @ A, W) - np.vdot(W, B))
 
 
-def objective(
-    A: Array, B: Array, W: Array, g: Prox, free: Mask | slice = slice(None)
-) -> float:
+def objective(A: Array, B: Array, W: Array, g: Prox, free: Mask | slice = slice(None)) -> float:
     """Return tr(W' W A)/2 - tr(W' B) + sum_k g(w_k), the sum over the free columns.
 
     Examples

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from thalweg._typing import Array, Mask
-from thalweg.prox import Prox
+from thalweg.prox import Prox, apart
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
@@ -98,7 +98,7 @@ class BatchAdmm:
         target = (rho * Q + V - B - product) / (1.0 + rho)
         if seen is not None:
             target = target * seen
-        norm, bounds = self.outliers.parts()  # type: ignore[attr-defined]
+        norm, bounds = apart(self.outliers)
         R = fill(norm.prox(target, 1.0 / (1.0 + rho)), V, product, seen)  # (S-13)
         energy = float(np.einsum("kb,kb->", H, H)) / max(len(H), 1)
         rho_w = rho * max(energy, float(np.finfo(V.dtype).tiny))

@@ -119,7 +119,7 @@ class Surrogate:
         )
 
     def step(self, W: Array, state: Statistics, V: Array, codes: Codes) -> tuple[Array, Statistics]:
-        """Take in a batch, revive dead atoms, and minimise the surrogate from W."""
+        """Take in a batch, minimise the surrogate from W, and revive dead atoms."""
         state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
         return revive(W, state, V, codes, self.constraint, self.frozen)
