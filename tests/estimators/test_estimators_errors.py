@@ -1,0 +1,247 @@
+"""Bad input gets one clear error: what was expected, what came, what to do."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from thalweg import OnlineFactorization, RobustNMF, RobustOnlineNMF
+from thalweg._typing import Array
+from thalweg.errors import InputError, ParameterError, ThalwegError
+from thalweg.prox.top import Top
+
+GOOD = np.random.default_rng(0).random((12, 4))
+
+
+def spoiled(value: float) -> Array:
+    X = GOOD.copy()
+    X[3, 2] = value
+    return X
+
+
+# name: data, and parts of the message in their order
+DATA: dict[str, tuple[Any, list[str]]] = {
+    "negative": (spoiled(-0.5), ["Negative", "zero or more", "-0.5", "Shift"]),
+    "inf": (spoiled(np.inf), ["infinity", "Replace infinite entries"]),
+    "minus inf": (spoiled(-np.inf), ["infinity", "Replace infinite entries"]),
+    "no rows": (np.empty((0, 4)), ["0 sample", "(0, 4)", "minimum of 1"]),
+    "no columns": (np.empty((5, 0)), ["0 feature", "(5, 0)", "minimum of 1"]),
+    "one row as a vector": (GOOD[0], ["2D", "1D array", "Reshape"]),
+    "a stack of matrices": (np.ones((2, 3, 4)), ["dim 3", "dim <= 2"]),
+    "a number": (3.0, ["2D", "scalar", "Reshape"]),
+    "text": (np.array([["a", "b"], ["c", "d"]]), ["'a'", "Convert text"]),
+    "objects": (np.array([[1.0, "x"], [2.0, 3.0]], dtype=object), ["'x'", "Convert text"]),
+    "complex": (GOOD + 1j, ["Complex data not supported"]),
+    "sparse and negative": (sparse.csr_array(spoiled(-0.5)), ["Negative", "-0.5", "Shift"]),
+    "sparse and infinite": (sparse.csr_array(spoiled(np.inf)), ["infinity", "Replace"]),
+}
+
+
+def in_order(message: str, parts: list[str]) -> bool:
+    places = [message.find(part) for part in parts]
+    return -1 not in places and places == sorted(places)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_bad_data(make: Any, name: str) -> None:
+    X, parts = DATA[name]
+    model = make(2).fit(GOOD)
+    methods = [make(2).fit, model.transform, model.decompose, model.score]
+    if hasattr(model, "partial_fit"):
+        methods += [make(2).partial_fit, model.partial_fit]
+    for method in methods:
+        with pytest.raises(InputError) as caught:
+            method(X)
+        assert isinstance(caught.value, ValueError)
+        assert in_order(str(caught.value), parts), str(caught.value)
+
+
+def test_wrong_width(make: Any) -> None:
+    model = make(2).fit(GOOD)
+    later = [model.transform, model.decompose, model.score, model.score_samples]
+    if hasattr(model, "partial_fit"):
+        later.append(model.partial_fit)
+    for method in later:
+        with pytest.raises(InputError) as caught:
+            method(GOOD[:, :3])
+        parts = ["3 features", "expecting 4 features", "columns of the first"]
+        assert in_order(str(caught.value), parts), str(caught.value)
+
+
+def test_bad_codes(make: Any) -> None:
+    model = make(2).fit(GOOD)
+    for codes in (np.ones((3, 5)), np.ones(2), np.ones((1, 1, 2))):
+        with pytest.raises(InputError) as caught:
+            model.inverse_transform(codes)
+        parts = ["codes", "(n_samples, 2)", str(codes.shape), "transform"]
+        assert in_order(str(caught.value), parts), str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["negative", "inf", "text", "one row as a vector"])
+def test_a_failed_batch_changes_nothing(make_streaming: Any, name: str) -> None:
+    model = make_streaming(2, keep_history=True)
+    for _ in range(3):
+        model.partial_fit(GOOD)
+    before = {key: np.copy(value) for key, value in _state(model).items()}
+    with pytest.raises(InputError):
+        model.partial_fit(DATA[name][0])
+    with pytest.raises(InputError):
+        model.partial_fit(np.ones((3, 7)))
+    with pytest.raises(ParameterError):
+        model.set_params(n_components=2).set_params(**_broken(model)).partial_fit(GOOD)
+    after = _state(model)
+    assert after.keys() == before.keys()
+    for key, value in before.items():
+        assert np.array_equal(after[key], value), key
+    assert model.n_samples_seen_ == 36
+
+
+def _broken(model: Any) -> dict[str, Any]:
+    return {"outlier_bound": 0.0} if hasattr(model, "outlier_bound") else {"encoder": "none"}
+
+
+def _state(model: Any) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in vars(model).items():
+        if not key.endswith("_"):
+            continue
+        if isinstance(value, tuple):
+            flat |= {f"{key}{i}": part for i, part in enumerate(value)}
+        else:
+            flat[key] = value
+    return flat
+
+
+def test_a_failed_batch_can_be_followed_by_a_good_one(make_streaming: Any) -> None:
+    model, clean = make_streaming(2), make_streaming(2)
+    for _ in range(3):
+        model.partial_fit(GOOD)
+        clean.partial_fit(GOOD)
+        with pytest.raises(InputError):
+            model.partial_fit(spoiled(-1.0))
+    assert np.array_equal(model.components_, clean.components_)
+
+
+# parameter, value, and parts of the message
+COMMON: list[tuple[str, Any, list[str]]] = [
+    *(
+        ("n_components", k, ["n_components", "positive whole number", repr(k), "1 or more"])
+        for k in (0, -1, 2.5, True, "3", None, np.nan)
+    ),
+    ("init", "zeros", ["init", "'random'", "'samples'", "'zeros'", "Use one of"]),
+    *(
+        ("init", W, ["init", "nonnegative", "(2, 4)", str(W.shape), "as rows"])
+        for W in (np.ones((4, 2)), np.ones((3, 4)), -np.ones((2, 4)), np.full((2, 4), np.nan))
+    ),
+]
+STREAMING: list[tuple[str, Any, list[str]]] = [
+    *(
+        ("batch_size", b, ["batch_size", "positive whole number", repr(b), "1 or more"])
+        for b in (0, -3, 2.5, "large")
+    ),
+    *(
+        ("epochs", e, ["epochs", "positive whole number", repr(e), "1 or more"])
+        for e in (0, -1, 1.5, None)
+    ),
+]
+ROBUST: list[tuple[str, Any, list[str]]] = [
+    ("solver", "newton", ["solver", "'fast'", "'pgd'", "'admm'", "'newton'", "Use one of"]),
+    ("constraint", "ball", ["constraint", "'l2-ball'", "'ball'", "Use one of"]),
+    ("constraint", 3, ["constraint", "name or an object", "3", "thalweg.prox"]),
+    ("constraint", None, ["constraint", "name or an object", "None", "thalweg.prox"]),
+    ("code_penalty", "l7", ["code_penalty", "'l1'", "'l7'", "Use one of"]),
+    ("code_penalty", 0.1, ["code_penalty", "name or an object", "0.1", "thalweg.prox"]),
+    ("code_penalty", "top", ["code_penalty", "convex", "Top", "'l1'"]),
+    ("code_penalty", Top(2), ["code_penalty", "convex", "Top", "'l1'"]),
+    ("dictionary_penalty", "l7", ["dictionary_penalty", "'l1'", "'l7'", "Use one of"]),
+    ("dictionary_penalty", "simplex", ["dictionary_penalty", "'l2'", "'simplex'", "constraint"]),
+    ("dictionary_penalty", 0.1, ["dictionary_penalty", "name or an object", "0.1"]),
+    *(
+        ("tol", t, ["tol", "number above 0", repr(t), "Set it"])
+        for t in (0, 0.0, -1e-3, np.nan, np.inf, "small", None)
+    ),
+    ("outlier_weight", "big", ["outlier_weight", "'auto'", "'big'", "Use one of"]),
+    *(
+        ("outlier_weight", w, ["outlier_weight", "'auto' or a number", repr(w), "follows"])
+        for w in (-1, -0.1, np.nan, np.inf, None, [0.1], 1j)
+    ),
+    *(
+        ("outlier_bound", m, ["outlier_bound", "number above 0", repr(m), "Set it"])
+        for m in (0, -1.0, np.nan, "big")
+    ),
+    ("outlier_sign", "negative", ["outlier_sign", "'any'", "'nonnegative'", "'negative'"]),
+    ("outlier_structure", "rows", ["outlier_structure", "'entries'", "'samples'", "'rows'"]),
+    ("frozen_components", np.ones((3, 4)), ["frozen", "at most 2 rows of 4", "(3, 4)"]),
+    ("frozen_components", np.ones((1, 5)), ["frozen", "(1, 4)", "(1, 5)", "as rows"]),
+    ("frozen_components", np.ones(4), ["frozen", "at most 2 rows of 4", "(4,)"]),
+    ("frozen_components", -np.ones((1, 4)), ["frozen", "nonnegative", "as rows"]),
+    ("frozen_components", np.full((1, 4), np.nan), ["frozen", "finite", "as rows"]),
+]
+FORGETTING: list[tuple[str, Any, list[str]]] = [
+    ("forgetting", f, ["forgetting", "above 0 and at most 1", repr(f), "half_life"])
+    for f in (0, 0.0, 2, 1.0001, -0.5, np.nan, "slow", None)
+]
+BATCH: list[tuple[str, Any, list[str]]] = [
+    ("max_iter", m, ["max_iter", "positive whole number", repr(m), "1 or more"]) for m in (0, 2.5)
+]
+CASES = [
+    (cls, *case)
+    for cls, cases in [
+        (RobustOnlineNMF, [*COMMON, *STREAMING, *ROBUST, *FORGETTING]),
+        (RobustNMF, [*COMMON, *ROBUST, *BATCH]),
+        (OnlineFactorization, [*COMMON, *STREAMING]),
+    ]
+    for case in cases
+]
+
+
+@pytest.mark.parametrize(
+    ("cls", "parameter", "value", "parts"),
+    CASES,
+    ids=lambda v: getattr(v, "__name__", None) or (repr(v)[:40] if not isinstance(v, list) else ""),
+)
+def test_bad_parameters(cls: Any, parameter: str, value: Any, parts: list[str]) -> None:
+    """Whatever the other parameters are; and nothing is left behind that looks fitted."""
+    for others in ({}, {"outlier_weight": 0.1}):
+        if cls is OnlineFactorization or parameter == "outlier_weight":
+            others = {}
+        model = cls(**{"n_components": 2, **others, parameter: value})
+        with pytest.raises(ParameterError) as caught:
+            model.fit(GOOD)
+        assert isinstance(caught.value, ThalwegError)
+        assert in_order(str(caught.value), parts), str(caught.value)
+        assert not hasattr(model, "components_")
+
+
+@pytest.mark.parametrize("cls", [RobustOnlineNMF, RobustNMF])
+def test_a_bound_on_whole_samples(cls: Any) -> None:
+    model = cls(2, outlier_bound=1.0, outlier_structure="samples")
+    with pytest.raises(ParameterError) as caught:
+        model.fit(GOOD)
+    parts = ["outlier_bound", "single entries", "'samples'", "Leave the bound out"]
+    assert in_order(str(caught.value), parts), str(caught.value)
+
+
+def test_bad_parts_of_a_composition() -> None:
+    for parameter in ("encoder", "update"):
+        with pytest.raises(ParameterError) as caught:
+            OnlineFactorization(2, **{parameter: "fast"}).fit(GOOD)
+        parts = [parameter, "methods of", "'fast'", "adding.md"]
+        assert in_order(str(caught.value), parts), str(caught.value)
+
+
+@pytest.mark.parametrize("cls", [RobustOnlineNMF, OnlineFactorization])
+def test_a_first_batch_that_fails_leaves_nothing(cls: Any) -> None:
+    model = cls(2, init="zeros")
+    with pytest.raises(ParameterError):
+        model.partial_fit(GOOD)
+    assert not hasattr(model, "components_")
+    model.set_params(init="random").partial_fit(GOOD[:, :3])
+    assert model.components_.shape == (2, 3)
+
+
+def test_parameters_are_checked_by_fit_and_not_before() -> None:
+    """As scikit-learn asks: the constructor only keeps what it is given."""
+    assert RobustOnlineNMF("many", solver=7, tol=-1).get_params()["solver"] == 7
