@@ -103,7 +103,7 @@ def sweep_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Arr
     return W
 
 
-# --- the paper's operators -----------------------------------------------------------------------
+# --- the paper's operators ---------------------------------------------------------------------
 
 
 def soft(x: float, threshold: float) -> float:
@@ -133,7 +133,7 @@ def project_columns(W: Array, project: Project = project_ball) -> Array:
     return np.column_stack([project(w) for w in W.T])
 
 
-# --- one sample: (13)-(17) and (25)-(30) -----------------------------------------------------------
+# --- one sample: (13)-(17) and (25)-(30) -------------------------------------------------------
 
 
 def sample_loss(v: Array, W: Array, h: Array, r: Array, weight: float, seen: Array) -> float:
@@ -197,7 +197,7 @@ def stops(losses: list[float], tol: float) -> int:
     return len(losses) - 1
 
 
-# --- the dictionary: (21)-(22) and (33)-(35) -------------------------------------------------------
+# --- the dictionary: (21)-(22) and (33)-(35) ---------------------------------------------------
 
 
 def dictionary_objective(A: Array, B: Array, W: Array) -> float:
@@ -226,7 +226,7 @@ def dictionary_admm(A: Array, B: Array, W: Array, rho: float, n: int) -> list[Ar
     return track
 
 
-# --- all samples: (S-8)-(S-10) and (S-12)-(S-20) ---------------------------------------------------
+# --- all samples: (S-8)-(S-10) and (S-12)-(S-20) -----------------------------------------------
 
 
 def bpgd_round(
@@ -291,7 +291,7 @@ def badmm_round(
     return BadmmState(H, R, W, U, Q, Psi, A, B, D)
 
 
-# --- statistics of all samples, none of them forgotten -------------------------------------------------
+# --- statistics of all samples, none of them forgotten -----------------------------------------
 
 
 class Sample(NamedTuple):

@@ -415,8 +415,9 @@ def sweep_atoms(A: Any, D: Any, W: Any, radius: Any, free: Any) -> Any:
     for first in range(0, K, 4):
         last = min(first + 4, K)
         for k in range(first, last):
-            change = moves[k - first]
-            if not free[k] or A[k, k] <= 0.0:
+            change, scale = moves[k - first], one / A[k, k]
+            # No weight, or one so small that its inverse is inf, and inf times zero NaN.
+            if not free[k] or not 0.0 < scale < np.inf:
                 change[:] = 0.0
                 continue
             _copy_row(D[k], slope)
@@ -424,7 +425,7 @@ def sweep_atoms(A: Any, D: Any, W: Any, radius: Any, free: Any) -> Any:
                 factor, other = A[k, j], moves[j - first]
                 for i in range(F):
                     slope[i] -= factor * other[i]
-            _move_atom(W[k], slope, one / A[k, k], radius, change)
+            _move_atom(W[k], slope, scale, radius, change)
         for k in range(last - first, 4):
             moves[k] = 0.0
         m0, m1, m2, m3 = moves[0], moves[1], moves[2], moves[3]

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 
+import reference
 from thalweg._rooms import members
 from thalweg.encoders import Codes, Encoder
 from thalweg.prox.elastic_net import ElasticNet
@@ -332,7 +332,9 @@ def test_admm_stops_by_the_papers_rule() -> None:
             assert reached
             ends.append(reached[0])
             if codes.solved[b]:
-                E, values = reference.envelope_l1((V[:, [b]] - W @ np.transpose(track)).T, 0.2, inf, -inf)
+                E, values = reference.envelope_l1(
+                    (V[:, [b]] - W @ np.transpose(track)).T, 0.2, inf, -inf
+                )
                 assert E.shape == (51, F)
                 assert reference.stops(list(values), tol) <= ends[-1]
                 change = abs(values[ends[-1]] - values[ends[-1] - 1])
@@ -356,7 +358,7 @@ def test_admm_does_not_stop_while_its_copy_rests(model: str) -> None:
     assert np.all(usual.loss <= 1.02 * exact.loss)
 
 
-# --- degenerate problems -------------------------------------------------------------------------
+# --- degenerate problems -----------------------------------------------------------------------
 
 
 def degenerate() -> dict[str, Array]:
@@ -427,7 +429,9 @@ def test_fast_is_certain_of_degenerate_dictionaries(case: str, model: str, gaps:
 def test_no_samples(name: str, model: str, end: str, gaps: bool) -> None:
     _, W, _ = data(20)
     V = np.empty((F, 0))
-    codes = build(name, model, **EXITS[end]).encode(V, W, seen=np.empty((F, 0), bool) if gaps else None)
+    codes = build(name, model, **EXITS[end]).encode(
+        V, W, seen=np.empty((F, 0), bool) if gaps else None
+    )
     feasible(codes, model, V, W, np.empty((F, 0), bool))
 
 

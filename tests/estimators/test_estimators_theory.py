@@ -76,12 +76,12 @@ def test_the_dictionary_settles_like_one_over_t(solver: str, seed: int) -> None:
 
 def test_surrogate_and_loss_have_the_same_limit() -> None:
     """[O] Theorem 1: the surrogate is above the empirical loss, and comes down to it."""
-    data = nmf_with_outliers(6000, 40, 5, random_state=0)
-    model = RobustOnlineNMF(5, outlier_weight=0.1, tol=1e-6, random_state=0)
+    data = nmf_with_outliers(3000, 40, 5, random_state=0)
+    model = RobustOnlineNMF(5, outlier_weight=0.1, tol=1e-4, random_state=0)
     gaps = []
-    for start in range(0, 6000, 20):
+    for start in range(0, 3000, 20):
         model.partial_fit(data.X[start : start + 20])
-        if model.n_samples_seen_ in (200, 6000):
+        if model.n_samples_seen_ in (200, 3000):
             loss = empirical_loss(data.X, model.components_, outlier_weight=0.1, tol=1e-6)
             gaps.append(model.objective_ / loss - 1)
     assert abs(gaps[1]) < 0.05
@@ -156,9 +156,9 @@ def test_figure_1_with_the_solvers_of_the_paper(solver: str) -> None:
 
 def test_batch_solvers_agree() -> None:
     """Three ways down the same objective end within 2 % of one another."""
-    data = nmf_with_outliers(600, 40, 5, random_state=3)
+    data = nmf_with_outliers(300, 40, 5, random_state=3)
     ends = [
-        RobustNMF(5, solver=solver, outlier_weight=0.1, max_iter=1500, tol=1e-6, random_state=0)
+        RobustNMF(5, solver=solver, outlier_weight=0.1, max_iter=1500, tol=1e-5, random_state=0)
         .fit(data.X)
         .objective_
         for solver in ("fast", "pgd", "admm")

@@ -7,8 +7,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-import reference
 
+import reference
 from thalweg._rooms import members
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
@@ -133,9 +133,7 @@ def test_lowers_the_objective_and_stays_feasible(name: str, g: Any) -> None:
 @every_function
 def test_reaches_the_optimum_of_an_independent_solver(name: str, g: Any) -> None:
     A, B, constant = statistics(2)
-    W, status = build(name, tol=1e-15, max_iter=20_000).solve(
-        A, B, start(g), g, ALL_FREE, constant
-    )
+    W, status = build(name, tol=1e-15, max_iter=20_000).solve(A, B, start(g), g, ALL_FREE, constant)
     assert status is Status.CONVERGED
     best = optimum(A, B, g)
     assert objective(A, B, W, g) == pytest.approx(best, rel=1e-8, abs=1e-8)

@@ -95,6 +95,7 @@ class Robust(Factorization):
         )
         self.noise_ = Noise()
         self.outlier_weight_ = self._first_weight(batch, W)
+        self._encoder()  # a wrong parameter of it is told before anything is learned
         return W
 
     def _first_weight(self, batch: Batch, W: Array) -> float:
@@ -111,7 +112,8 @@ class Robust(Factorization):
         """Tell whether the outliers' weight is to be found, or raise if it is neither."""
         if isinstance(self.outlier_weight, str):
             return bool(parameters.choose("outlier_weight", self.outlier_weight, ("auto",)))
-        if not (np.isreal(self.outlier_weight) and 0.0 <= self.outlier_weight < np.inf):
+        number = isinstance(self.outlier_weight, (int, float, np.floating, np.integer))
+        if not (number and 0.0 <= self.outlier_weight < np.inf):
             raise ParameterError(
                 f"outlier_weight should be 'auto' or a number of 0 or more, but "
                 f"{self.outlier_weight!r} came. 'auto' follows the noise in the data."

@@ -194,8 +194,6 @@ class RobustNMF(Robust):
         if self.solver == "fast":
             return BatchFast(encoder, Surrogate(solver=self._solver(), **dictionary))
         twin = BatchPgd if self.solver == "pgd" else BatchAdmm
-        # They lower the sum over the samples, and the penalty belongs to the mean.
-        dictionary |= {"l1": l1 * self.n_samples_seen_, "l2": l2 * self.n_samples_seen_}
         return twin(
             outliers=self._outliers(self.outlier_weight_),
             penalty=self._code_penalty(),

@@ -51,7 +51,7 @@ class BatchAdmm:
     outliers, penalty, constraint : Prox
         Functions of the outliers, of the codes, and of the dictionary's columns.
     l1, l2 : float
-        Elastic-net weights on the dictionary.
+        Elastic-net weights on the dictionary, beside the mean loss of a sample.
     frozen : int
         So many first columns of the dictionary never change.
     rho : float
@@ -102,8 +102,9 @@ class BatchAdmm:
         R = fill(norm.prox(target, 1.0 / (1.0 + rho)), V, product, seen)  # (S-13)
         energy = float(np.einsum("kb,kb->", H, H)) / max(len(H), 1)
         rho_w = rho * max(energy, float(np.finfo(V.dtype).tiny))
-        linear = (V - R) @ H.T - self.l1 - D + rho_w * Psi
-        moved = _ridge(H @ H.T, linear.T, rho_w + self.l2).T  # (S-14)
+        l1, l2 = (V.shape[1] * weight for weight in (self.l1, self.l2))
+        linear = (V - R) @ H.T - l1 - D + rho_w * Psi
+        moved = _ridge(H @ H.T, linear.T, rho_w + l2).T  # (S-14)
         W = np.where(np.arange(W.shape[1]) < self.frozen, Psi, moved)
         U = self.penalty.prox(H + A / rho, 1.0 / rho)  # (S-15)
         Q = np.clip(R + B / rho, *bounds)  # (S-16)

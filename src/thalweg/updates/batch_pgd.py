@@ -25,7 +25,7 @@ class BatchPgd:
     outliers, penalty, constraint : Prox
         Functions of the outliers, of the codes, and of the dictionary's columns.
     l1, l2 : float
-        Elastic-net weights on the dictionary.
+        Elastic-net weights on the dictionary, beside the mean loss of a sample.
     frozen : int
         So many first columns of the dictionary never change.
     kappa : float
@@ -70,8 +70,9 @@ class BatchPgd:
             left *= seen
         R = fill(self.outliers.prox(left), V, W @ H, seen)  # (S-9)
         A = H @ H.T
-        eta = self.kappa / max(float(np.linalg.norm(A)) + self.l2, tiny)
-        slope = (W @ H + R - V) @ H.T + self.l1 + self.l2 * W
+        l1, l2 = (V.shape[1] * weight for weight in (self.l1, self.l2))
+        eta = self.kappa / max(float(np.linalg.norm(A)) + l2, tiny)
+        slope = (W @ H + R - V) @ H.T + l1 + l2 * W
         moved = self.constraint.prox(W - eta * slope, eta)  # (S-10)
         return Factors(np.where(np.arange(W.shape[1]) < self.frozen, W, moved), H, R)
 
