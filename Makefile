@@ -15,7 +15,7 @@ demo: $(VENV)/.demo  ## Separate a generated scene and write a picture.
 	@echo "The picture is $(CURDIR)/demo-output/separation.png"
 
 test: lint  ## Lint, check types, run all tests.
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev  ## Lint and check types.
 	$(BIN)/ruff check .

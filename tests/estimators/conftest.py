@@ -15,7 +15,8 @@ SOLVERS = ("fast", "pgd", "admm")
 # Ways to construct an estimator that are worth a run each; every other one runs as it comes.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "RobustOnlineNMF": [{"solver": solver} for solver in SOLVERS],
-    "RobustNMF": [{"solver": solver} for solver in SOLVERS],
+    # a cap that keeps the many fits below short; convergence has tests of its own
+    "RobustNMF": [{"solver": solver, "max_iter": 50} for solver in SOLVERS],
 }
 ESTIMATORS = {
     name: cls

@@ -30,9 +30,6 @@ def test_the_room_is_discovered(request: pytest.FixtureRequest) -> None:
 
 def test_check_estimator_without_expected_failure(make: Any) -> None:
     estimator = make()
-    if hasattr(estimator, "max_iter"):
-        # Data without noise and of a lower rank than asked for keep a batch fit busy to its cap.
-        estimator.set_params(max_iter=40)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Skipping check check_array_api_input", SkipTestWarning)
         warnings.filterwarnings("ignore", ".*SCIPY_ARRAY_API", SkipTestWarning)

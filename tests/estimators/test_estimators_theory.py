@@ -112,7 +112,7 @@ def test_online_ends_where_batch_ends() -> None:
     assert min(ratios) > 0.92
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_figure_1(seed: int) -> None:
     """One pass of the online method is at batch's level; batch has not come far by then.
 
