@@ -279,12 +279,28 @@ def envelope_l1(Z: Any, weight: Any, bound: Any, lower: Any, E: Any, values: Any
         values[s] = _split_l1(Z[s], weight, bound, lower, E[s])
 
 
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _next_weight(z: Any, weight: Any, target: Any, last: Any) -> Any:
+    """Return the outliers' weight for residual z: from its mean size down to the target.
+
+    Codes move by little more than the weight in a step, so that from afar a small weight alone
+    would take many. An infinite weight is one that has yet to be set.
+    """
+    size = z.dtype.type(0.5) * weight
+    if weight == np.inf:
+        size = z.dtype.type(0.0)
+        for i in range(z.size):
+            size += abs(z[i])
+        size /= z.dtype.type(z.size)
+    return target if last else max(size, target)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _settle(
     last: Any, m: Any, seen: Any, rows: Any, penalty: Any, limits: Any, tol: Any, result: Any
 ) -> Any:
     """Evaluate m rows at work; record those that have settled, pack the others; return how many."""
-    order, previous, v, z, e, h, passive = rows
+    order, previous, weights, v, z, e, h, passive = rows
     H, R, loss, cost, solved = result
     F, gaps, kept = v.shape[1], seen.size > 0, 0
     for s in range(m):
@@ -295,10 +311,13 @@ def _settle(
             for i in range(F):
                 R[t, i] = z[s, i]
                 z[s, i] *= seen[t, i]
-        fit = float(_split_l1(z[s], limits[0], limits[1], limits[2], e[s]))
+        weights[s] = _next_weight(z[s], weights[s], limits[0], last)
+        fit = float(_split_l1(z[s], weights[s], limits[1], limits[2], e[s]))
         for k in range(h.shape[1]):
             fit += penalty[0] * h[s, k] + 0.5 * penalty[1] * h[s, k] * h[s, k]
         settled = abs(previous[s] - fit) <= tol * previous[s]
+        if weights[s] > limits[0]:  # of another problem, and to be compared with nothing
+            fit = -1.0
         if settled or last:
             square = 0.0
             for i in range(F):
@@ -313,7 +332,7 @@ def _settle(
             _copy_row(e[s], e[kept])
             _copy_row(h[s], h[kept])
             _copy_row(passive[s], passive[kept])
-        order[kept], previous[kept] = t, fit
+        order[kept], previous[kept], weights[kept] = t, fit, weights[s]
         kept += 1
     return kept
 
@@ -323,7 +342,7 @@ def _follow(
     m: Any, G: Any, inverse: Any, slope: Any, rows: Any, penalty: Any, relax: Any, C: Any, U: Any
 ) -> Any:
     """Replace the codes of m rows by the exact minimisers of the relaxed majoriser."""
-    order, _, _, _, _, h, passive = rows
+    order, _, _, _, _, _, h, passive = rows
     K = h.shape[1]
     L, x, y, index = np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
     shared, use_inverse, nothing = G.shape[0] == 1, inverse.size > 0, np.zeros(K)
@@ -354,6 +373,7 @@ def alternate_l1(
     passive: Any,
     penalty: Any,
     limits: Any,
+    weights: Any,
     relax: Any,
     tol: Any,
     max_iter: Any,
@@ -364,13 +384,13 @@ def alternate_l1(
     ``result`` is (H, R, loss, cost, solved); the codes start at the rows of H. ``seen`` is empty
     when there is no gap. ``G`` and ``inverse`` are as in :func:`nonnegative_codes`, with
     ``relax * penalty[1]`` on the diagonal. ``limits`` are weight, upper and lower bound of the
-    outliers. A row that has settled leaves the work arrays, so that all else is products of
-    matrices.
+    outliers; where ``weights`` is infinite, the weight comes down from the size of the residual.
+    A row that has settled leaves the work arrays, so that all else is products of matrices.
     """
     n, K = V.shape[0], W.shape[0]
     columns = np.ascontiguousarray(W.T)
     z, e, h = np.empty_like(V), np.empty_like(V), result[0].copy()
-    rows = (np.arange(n), np.full(n, -1.0), V.copy(), z, e, h, passive)  # -1: none before
+    rows = (np.arange(n), np.full(n, -1.0), weights, V.copy(), z, e, h, passive)  # -1: none before
     narrow, slope = np.empty((n, K), dtype=V.dtype), np.empty((n, K), dtype=V.dtype)
     C, U = np.empty((n, K)), np.empty((n, K))
     m = n

@@ -72,8 +72,10 @@ class Problem:
 
         For every y that vanishes at gaps, <v, y> - |y|^2/2 - g*(y) - omega*(W'y) is a lower
         bound. The gradient E is such a y at the optimum; elsewhere it is first moved to where
-        both conjugates are finite.
+        both conjugates are finite. That needs W >= 0; else there is no bound.
         """
+        if self.W.min(initial=0.0) < 0.0:
+            return np.full(point.loss.shape, np.inf)
         y = self._admissible(point.E)
         bound = (
             np.einsum("fb,fb->b", self.V, y)

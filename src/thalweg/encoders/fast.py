@@ -22,6 +22,8 @@ __all__ = ["Fast"]
 # falls, since the majoriser is that much too steep where there are outliers; this saves about a
 # fifth of the alternations.
 _RELAXATION = 1.4
+# A start for the certified exit need not be more accurate than this.
+_ROUGH = 1e-4
 # Alternations before Newton steps are tried on what is still not certain.
 _WARM_UP = 8
 # Shares of a Newton step that are tried.
@@ -87,8 +89,11 @@ class Fast:
     def _encode(self, problem: Problem, shared: Array, H0: Array | None) -> Codes:
         certified = self.exit == "gap"
         walk = _Alternation(problem, shared, certified and hasattr(self.outliers, "curvature"))
-        if walk.exact and not certified and isinstance(self.outliers, L1):
-            return self._compiled(problem, walk, H0, self.outliers.limits)
+        if walk.exact and isinstance(self.outliers, L1):
+            codes = self._compiled(problem, walk, H0, self.outliers.limits)
+            if not certified:
+                return codes
+            H0, walk.steps = codes.H, _WARM_UP  # Newton steps may begin at once
         return StoppingRule(self.tol, self.exit, self.max_iter, every=1).run(problem, walk, H0)
 
     def _compiled(
@@ -99,7 +104,7 @@ class Fast:
         limits: tuple[float, float, float],
     ) -> Codes:
         """Run the same alternation as one kernel, for the outliers and penalties most used."""
-        result = empty(problem)
+        result, dtype = empty(problem), problem.V.dtype.type
         H = np.ascontiguousarray((walk.start(problem) if H0 is None else H0).T, dtype=np.float64)
         _kernels.alternate_l1(
             np.ascontiguousarray(problem.V.T),
@@ -108,9 +113,10 @@ class Fast:
             *walk.gram,
             H > 0.0,
             (walk.l1, walk.l2),
-            tuple(map(problem.V.dtype.type, limits)),
+            tuple(map(dtype, limits)),
+            np.full(len(H), np.inf if H0 is None else limits[0], dtype),
             _RELAXATION,
-            self.tol,
+            max(self.tol, _ROUGH) if self.exit == "gap" else self.tol,
             self.max_iter,
             (H, result.R.T, *result[2:]),
         )

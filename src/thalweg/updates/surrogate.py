@@ -122,6 +122,8 @@ class Surrogate:
         """Take in a batch, minimise the surrogate from W, and revive dead atoms."""
         state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
+        if self.l1 > 0.0:  # the penalty is there to let atoms die
+            return W, state
         return revive(W, state, V, codes, self.constraint, self.frozen)
 
     def minimise(self, W: Array, state: Statistics) -> Array:
