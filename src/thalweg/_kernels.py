@@ -288,10 +288,11 @@ def _next_weight(z: Any, weight: Any, target: Any, last: Any) -> Any:
     """
     size = z.dtype.type(0.5) * weight
     if weight == np.inf:
-        size = z.dtype.type(0.0)
+        size, count = z.dtype.type(0.0), z.dtype.type(0.0)
         for i in range(z.size):
             size += abs(z[i])
-        size /= z.dtype.type(z.size)
+            count += z.dtype.type(z[i] != 0.0)  # a gap's residual is zero, and does not count
+        size /= max(count, z.dtype.type(1.0))
     return target if last else max(size, target)
 
 

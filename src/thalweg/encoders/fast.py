@@ -105,7 +105,7 @@ class Fast:
     ) -> Codes:
         """Run the same alternation as one kernel, for the outliers and penalties most used."""
         result, dtype = empty(problem), problem.V.dtype.type
-        H = np.ascontiguousarray((walk.start(problem) if H0 is None else H0).T, dtype=np.float64)
+        H = np.array((walk.start(problem) if H0 is None else H0).T, dtype=np.float64, order="C")
         _kernels.alternate_l1(
             np.ascontiguousarray(problem.V.T),
             _NO_GAPS if problem.seen is None else np.ascontiguousarray(problem.seen.T),
