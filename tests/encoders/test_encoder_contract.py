@@ -473,3 +473,37 @@ def test_fast_does_not_depend_on_units(size: float, end: str, gaps: bool) -> Non
     one, other = codes.encode(V, W, seen=seen), scaled.encode(V * size, W, seen=seen)
     np.testing.assert_allclose(other.H / size, one.H, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(other.loss / size / size, one.loss, rtol=1e-9)
+
+
+@every_exit
+@with_gaps
+@pytest.mark.parametrize("name", NAMES)
+def test_a_start_is_left_alone(name: str, end: str, gaps: bool) -> None:
+    V, W, seen = data(23, gaps)
+    H0 = np.asfortranarray(np.random.default_rng(23).random((W.shape[1], V.shape[1])))
+    kept = H0.copy()
+    build(name, **EXITS[end]).encode(V, W, H0=H0, seen=seen)
+    assert np.array_equal(H0, kept)
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-3, 1e-4, 1e-6])
+def test_fast_finds_the_codes_behind_outliers_far_above_the_noise(noise: float) -> None:
+    """From afar a weight near the noise alone would stop close to plain least squares."""
+    rng = np.random.default_rng(24)
+    W = np.abs(rng.normal(size=(60, 6)))
+    W /= np.linalg.norm(W, axis=0)
+    H = rng.random((6, 100))
+    outliers = (rng.random((60, 100)) < 0.1) * rng.random((60, 100))
+    V = W @ H + noise * rng.normal(size=(60, 100)) + outliers
+    fast = members("thalweg.encoders")["fast"](outliers=L1(2 * noise))
+    plain = members("thalweg.encoders")["fast"](outliers=L1(1e3))
+    error = np.abs(fast.encode(V, W).H - H).mean()
+    assert error < 3 * noise + 0.05 * np.abs(plain.encode(V, W).H - H).mean()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_certificate_for_signed_dictionaries(name: str) -> None:
+    V, W, _ = data(25, False)
+    W = W - W.mean()
+    codes = build(name, tol=1e-3, exit="gap", max_iter=20).encode(V, W)
+    assert not codes.solved.any()
