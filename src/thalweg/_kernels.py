@@ -408,18 +408,25 @@ def alternate_l1(
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _move_atom(w: Any, slope: Any, scale: Any, radius: Any, change: Any) -> Any:
-    """Minimise over one row w with w >= 0, |w| <= radius; what it moves by goes into change."""
-    zero, one = w.dtype.type(0.0), w.dtype.type(1.0)
+    """Minimise over one row w with w >= 0, |w| <= radius; what it moves by goes into change.
+
+    Returned is what the objective falls by, times the scale.
+    """
+    zero, half, one = w.dtype.type(0.0), w.dtype.type(0.5), w.dtype.type(1.0)
     square = zero
     for i in range(w.size):
         moved = max(w[i] + scale * slope[i], zero)
         change[i] = moved
         square += moved * moved
     shrink = min(radius / np.sqrt(square), one) if square > zero else one
+    fall = zero
     for i in range(w.size):
         moved = change[i] * shrink
-        change[i] = moved - w[i]
+        step = moved - w[i]
+        fall += step * (scale * slope[i] - half * step)
+        change[i] = step
         w[i] = moved
+    return fall
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -427,8 +434,10 @@ def sweep_atoms(A: Any, D: Any, W: Any, radius: Any, free: Any) -> Any:
     """One pass of exact minimisation over the rows w of W in turn, with w >= 0, |w| <= radius.
 
     The objective is <W W', A>/2 - <W, B>; ``D = B - A @ W`` on entry and on exit. Four rows move
-    before all of D follows, so that D is read from memory a quarter as often.
+    before all of D follows, so that D is read from memory a quarter as often. Returned is what
+    the objective has fallen by.
     """
+    fall = 0.0
     K, F = W.shape
     one = W.dtype.type(1.0)
     slope = np.empty(F, dtype=W.dtype)
@@ -446,7 +455,7 @@ def sweep_atoms(A: Any, D: Any, W: Any, radius: Any, free: Any) -> Any:
                 factor, other = A[k, j], moves[j - first]
                 for i in range(F):
                     slope[i] -= factor * other[i]
-            _move_atom(W[k], slope, scale, radius, change)
+            fall += A[k, k] * _move_atom(W[k], slope, scale, radius, change)
         for k in range(last - first, 4):
             moves[k] = 0.0
         m0, m1, m2, m3 = moves[0], moves[1], moves[2], moves[3]
@@ -456,3 +465,4 @@ def sweep_atoms(A: Any, D: Any, W: Any, radius: Any, free: Any) -> Any:
             a2, a3 = A[min(first + 2, K - 1), j], A[min(first + 3, K - 1), j]
             for i in range(F):
                 target[i] -= a0 * m0[i] + a1 * m1[i] + a2 * m2[i] + a3 * m3[i]
+    return fall

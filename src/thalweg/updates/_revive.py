@@ -28,7 +28,7 @@ def revive(
     outlier. A revived atom starts without a past: its rows of the statistics are zero.
     """
     energy = np.diag(state.A)
-    if V.shape[1] == 0 or not energy.max(initial=0.0) > 0.0:
+    if V.shape[1] == 0 or energy.min() > _DEAD * energy.mean() or energy.max() == 0.0:
         return W, state
     dead = [k for k in np.flatnonzero(energy <= _DEAD * energy.mean()) if k >= frozen]
     if not dead:
