@@ -295,6 +295,7 @@ def test_history_where_asked(make: Any, X: Array) -> None:
     if hasattr(model, "partial_fit"):
         assert len(model.partial_fit(X).history_) == rounds + 1
     assert not hasattr(make().fit(X), "history_")
+    assert not hasattr(model.set_params(keep_history=False).fit(X), "history_")
 
 
 def test_watching_changes_nothing(make: Any, gappy: Array) -> None:

@@ -280,3 +280,15 @@ def test_block_coordinate_is_the_plain_loop(radius: float, n: int) -> None:
     for _ in range(n):
         W = reference.sweep_atoms(A, B, W, radius, ALL_FREE)
     np.testing.assert_allclose(new, W, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("constraint", ["l2-ball", "simplex"])
+def test_block_coordinate_passes_over_atoms_without_weight(constraint: str) -> None:
+    """A weight whose inverse is infinite would make NaN of what it multiplies."""
+    g, W = members("thalweg.prox")[constraint](), np.full((3, 2), 1.0 / 3.0)
+    A = np.diag([5e-324, 1.0])
+    B = np.array([[1e-9, 0.5], [0.0, 0.3], [0.0, 0.2]])
+    solver = members("thalweg.solvers")["fast"]()
+    found, _ = solver.solve(A, B, W, g, np.array([True, True]))
+    assert np.array_equal(found[:, 0], W[:, 0])
+    np.testing.assert_allclose(found[:, 1], B[:, 1], rtol=1e-12)

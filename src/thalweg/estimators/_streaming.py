@@ -138,6 +138,7 @@ class Streaming(Factorization):
         self.n_samples_seen_ = 0
         self.n_batches_seen_ = 0
         self.outlier_share_ = 0.0
+        self.__dict__.pop("history_", None)  # of an earlier fit
         if self.keep_history:
             self.history_: list[Progress] = []
         return update

@@ -159,6 +159,7 @@ class RobustNMF(Robust):
         batch = as_batch(check_data(self, X, reset=True))
         W = self._start(batch, parameters.generator(self.random_state))
         self.n_samples_seen_ = batch.V.shape[1]
+        self.__dict__.pop("history_", None)  # of an earlier fit
         if self.keep_history:
             self.history_: list[Progress] = []
         self._descend(batch, W)

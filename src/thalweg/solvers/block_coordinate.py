@@ -77,7 +77,8 @@ def _compiled(A: Array, slope: Array, rows: Array, g: Prox, free: Mask) -> float
 def _by_prox(A: Array, slope: Array, rows: Array, g: Prox, free: Mask) -> float:
     """Sweep once; return what the quadratic part has fallen by."""
     fall = 0.0
-    for k in np.flatnonzero(free & (np.diag(A) > 0.0)):
+    usable = np.diag(A) >= np.finfo(A.dtype).tiny  # below that the inverse may be infinite
+    for k in np.flatnonzero(free & usable):
         new = g.prox(rows[k] + slope[k] / A[k, k], 1.0 / float(A[k, k]))
         step = new - rows[k]
         fall += float(np.vdot(step, slope[k]) - 0.5 * A[k, k] * np.vdot(step, step))
