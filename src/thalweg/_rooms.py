@@ -1,7 +1,8 @@
 """Components are found by walking a package, and looked up by name.
 
 A *room* is a package such as ``thalweg.prox``. Every public class of its modules that
-carries a ``name`` is a member; adding a component is adding a file.
+carries a ``name`` is a member; adding a component is adding a file. A class may have
+``aliases`` too: other names that users may write.
 """
 
 import importlib
@@ -31,12 +32,13 @@ def resolve(room: str, spec: Any, parameter: str) -> Any:
     if not isinstance(spec, str):
         return spec
     known = members(room)
-    if spec not in known:
-        raise ParameterError(
-            f"{parameter} should be one of {', '.join(map(repr, known))} or an object of "
-            f"{room}, but {spec!r} came. Use one of these names."
-        )
-    return known[spec]()
+    for name, cls in known.items():
+        if spec in (name, *getattr(cls, "aliases", ())):
+            return cls()
+    raise ParameterError(
+        f"{parameter} should be one of {', '.join(map(repr, known))} or an object of "
+        f"{room}, but {spec!r} came. Use one of these names."
+    )
 
 
 def _public_classes(module: ModuleType) -> list[type[Any]]:

@@ -1,0 +1,26 @@
+"""Checks of the divergences' parameters, worded in one place."""
+
+from math import inf
+from numbers import Real
+
+from thalweg.errors import ParameterError
+
+
+def require_finite(**parameters: float) -> None:
+    """Raise unless each parameter is a finite number."""
+    for name, value in parameters.items():
+        if not (isinstance(value, Real) and -inf < value < inf):
+            raise ParameterError(
+                f"{name} should be a finite number, but {value!r} came. "
+                f"Give a number such as {name}=0.5."
+            )
+
+
+def require_positive(**parameters: float) -> None:
+    """Raise unless each parameter is a positive finite number."""
+    for name, value in parameters.items():
+        if not (isinstance(value, Real) and 0 < value < inf):
+            raise ParameterError(
+                f"{name} should be a positive finite number, but {value!r} came. "
+                f"Give a number such as {name}=1.0."
+            )
