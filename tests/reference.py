@@ -106,6 +106,36 @@ def sweep_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Arr
 # --- the paper's operators ---------------------------------------------------------------------
 
 
+def weighted_grams(weights: Array, X: Array) -> Array:
+    """Return sum_j weights[i, j] x_j x_j' for each i, x_j the rows of X."""
+    return np.array(
+        [sum(w * np.outer(x, x) for w, x in zip(row, X, strict=True)) for row in weights]
+    )
+
+
+def sweep_rows(A: Array, B: Array, W: Array, lower: float, free: Array, sweeps: int) -> Array:
+    """Return W after exact minimisation over each entry of each row in turn, ``sweeps`` times."""
+    W = W.copy()
+    for f in range(len(W)):
+        for k in list(np.flatnonzero(free)) * sweeps:
+            if A[f, k, k] > 0:
+                rest = B[f, k] - sum(A[f, k, j] * W[f, j] for j in range(W.shape[1]) if j != k)
+                W[f, k] = max(rest / A[f, k, k], lower)
+    return W
+
+
+def products_at(rows: Array, columns: Array, W: Array, H: Array) -> Array:
+    """Return the entries of H W' at some places."""
+    return (H @ W.T)[rows, columns]
+
+
+def count_codes(v: Array, W: Array, mass: Array, h: Array, steps: int) -> Array:
+    """Return h after steps of Richardson and Lucy: h <- h (W' (v / W h)) / mass."""
+    for _ in range(steps):
+        h = h * (W.T @ (v / np.maximum(W @ h, 1e-300))) / mass
+    return h
+
+
 def soft(x: float, threshold: float) -> float:
     """Return S_lambda of (16)."""
     if abs(x) < threshold:

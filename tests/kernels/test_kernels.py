@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import nnls as scipy_nnls
 
 import reference
@@ -412,3 +413,84 @@ def test_sweep_leaves_out_atoms_of_no_weight(dtype: Any) -> None:
     np.testing.assert_allclose(rows[0], [0.625, 0.5, 0.375], rtol=1e-6)
     np.testing.assert_array_equal(rows[1], 0.5)
     np.testing.assert_array_equal(slope, 0.0)
+
+
+# --- weighted Gram matrices, rows with a matrix of their own -------------------------------------
+
+
+@DTYPES
+def test_weighted_grams_are_sums(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    weights, X = rng.random((5, 7)).astype(dtype), rng.normal(size=(7, 3)).astype(dtype)
+    old = rng.normal(size=(5, 3, 3)).astype(dtype)
+    grams = old.copy()
+    _kernels.weighted_grams(weights, X, dtype(0.25), dtype(0.5), grams)
+    expected = 0.25 * old + 0.5 * reference.weighted_grams(weights, X)
+    np.testing.assert_allclose(grams, expected, rtol=0, atol=100 * np.finfo(dtype).eps)
+    assert grams.dtype == dtype
+
+
+@DTYPES
+@pytest.mark.parametrize("sweeps", [1, 3])
+def test_rows_are_swept_like_the_twin(dtype: Any, sweeps: int) -> None:
+    rng = np.random.default_rng(1)
+    root = rng.normal(size=(6, 4, 9))
+    A = (root @ root.transpose(0, 2, 1)).astype(dtype)
+    A[2, 1, :] = A[2, :, 1] = 0.0  # an entry without curvature stays
+    B, W = rng.normal(size=(6, 4)).astype(dtype), rng.random((6, 4)).astype(dtype)
+    free = np.array([False, True, True, True])
+    moved = W.copy()
+    _kernels.sweep_rows(A, B, moved, 1e-3, free, sweeps)
+    expected = reference.sweep_rows(A, B, W, 1e-3, free, sweeps)
+    np.testing.assert_allclose(moved, expected, rtol=1e3 * np.finfo(dtype).eps)
+    assert np.array_equal(moved[:, 0], W[:, 0])
+    assert np.array_equal(moved[2, 1], W[2, 1])
+    assert moved[:, 1:].min() == dtype(1e-3), "no entry at the bound: the test shows nothing"
+
+
+# --- counts --------------------------------------------------------------------------------------
+
+
+def sparse_counts(dtype: Any = np.float64) -> tuple[Any, Array, Array]:
+    rng = np.random.default_rng(2)
+    W = (rng.random((30, 4)) + 0.05).astype(dtype)
+    V = rng.poisson(0.4 * rng.random((9, 4)) @ W.T).astype(dtype)
+    V[3] = 0.0
+    return sparse.csr_array(V), V, W
+
+
+@DTYPES
+def test_products_at_places(dtype: Any) -> None:
+    rows, V, W = sparse_counts(dtype)
+    H = np.random.default_rng(3).random((9, 4)).astype(dtype)
+    found = np.empty_like(rows.data)
+    _kernels.products_at(rows.indptr, rows.indices, W, H, found)
+    expected = reference.products_at(*np.nonzero(V), W, H)
+    np.testing.assert_allclose(found, expected, rtol=100 * np.finfo(dtype).eps)
+
+
+def counts_of(tol: float, max_iter: int) -> tuple[Array, Array, Array, Array]:
+    rows, V, W = sparse_counts()
+    H, loss = np.full((9, 4), 0.3), np.zeros(9)
+    mass = W.sum(axis=0)[None] + 0.1
+    _kernels.count_codes(rows.indptr, rows.indices, rows.data, W, mass, 0.0, H, loss, tol, max_iter)
+    return V, W, H, loss
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7])
+def test_counts_are_encoded_like_the_twin(steps: int) -> None:
+    V, W, H, loss = counts_of(0.0, steps)
+    for v, h in zip(V, H, strict=True):
+        expected = reference.count_codes(v, W, W.sum(axis=0) + 0.1, np.full(4, 0.3), steps)
+        np.testing.assert_allclose(h, expected, rtol=1e-12)
+    assert np.all(loss[V.sum(axis=1) > 0] < 0), "the cap is told by the sign"
+
+
+def test_the_gap_of_counts_is_a_bound() -> None:
+    V, W, _, loss = counts_of(1e-2, 10_000)
+    _, _, best, _ = counts_of(0.0, 100_000)
+    P = np.maximum(best @ W.T, 1e-300)  # a sample without counts has no codes
+    least = (V * np.log(np.where(V > 0, V, 1) / P) - V + P).sum(axis=1) + 0.1 * best.sum(axis=1)
+    assert np.all(loss >= least * (1 - 1e-12) - 1e-290)
+    assert np.all(loss <= least * (1 + 1.02e-2))
+    assert np.any(loss > least * (1 + 1e-6)), "the test would pass without a gap"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._problem import Point, Problem, chunks
 
-__all__ = ["Exit", "StoppingRule", "Walk", "empty", "encode_chunks", "take"]
+__all__ = ["Exit", "StoppingRule", "Walk", "empty", "encode_chunks", "join", "take"]
 
 Exit = Literal["decrease", "gap"]
 # Samples that are done are carried along until they are this share of those at work.
@@ -99,10 +99,9 @@ class StoppingRule:
         return result
 
 
-def take(X: Array, columns: Indices) -> Array:
-    """Return some columns of X, each one run of memory."""
-    some: Array = X.T[columns].T
-    return some
+def take(X: Any, columns: Indices | slice) -> Any:
+    """Return some columns of an array, each one run of memory."""
+    return X.T[columns].T
 
 
 def encode_chunks(
@@ -119,11 +118,12 @@ def encode_chunks(
         seen = None if problem.seen is None else problem.seen[:, part]
         start = None if H0 is None else H0[:, part]
         parts.append(encode(replace(problem, V=problem.V[:, part], seen=seen), start))
-    codes = parts[0] if len(parts) == 1 else _join(parts)
+    codes = parts[0] if len(parts) == 1 else join(parts)
     return codes if unseen is None else codes._replace(R=codes.R + unseen)
 
 
-def _join(parts: list[Codes]) -> Codes:
+def join(parts: list[Codes]) -> Codes:
+    """Return the codes of chunks side by side."""
     H, R, *scalars = zip(*parts, strict=True)
     return Codes(np.hstack(H), np.hstack(R), *(np.concatenate(part) for part in scalars))
 

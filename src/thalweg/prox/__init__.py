@@ -7,7 +7,9 @@ and lives in a file of its own, where it is found by name.
 Beyond the contract below a component may offer what lets others be faster or more faithful:
 ``coefficients`` (a, b) when it is a sum(x) + b |x|^2 / 2 on x >= 0; ``l2_radius`` when it is a
 nonnegative l2 ball; ``envelope`` and ``curvature``, the Moreau envelope with its first and
-second derivative in one pass; ``parts``, a norm and its bounds apart.
+second derivative in one pass; ``parts``, a norm and its bounds apart; ``gauge``, the number s for
+which a nonnegative column is s times one of the set's border; ``price`` (a, b), with which
+a sum(y) + b |y|^2 / 2 majorises the gauge and touches it on the border.
 """
 
 from typing import ClassVar, Protocol, runtime_checkable

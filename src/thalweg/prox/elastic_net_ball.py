@@ -53,6 +53,12 @@ class ElasticNetBall:
         """Return the nearest columns in the set; ``step`` does not matter."""
         return project_into(x, self.l1, self.l2)
 
+    def gauge(self, x: Array) -> Array:
+        """Return the s for which each nonnegative column is s times one of the border."""
+        linear, quadratic = cost(x, self.l1, 0.0), cost(x, 0.0, self.l2)
+        size: Array = (linear + np.sqrt(linear**2 + 4 * quadratic)) / 2
+        return size
+
     def conjugate(self, y: Array) -> Array:
         """Return the support function of each column: <u, y> at the farthest point u."""
         top = np.max(y, axis=0, initial=0.0).astype(np.float64)

@@ -44,6 +44,16 @@ class L1Ball:
         """Return the nearest columns in the set; ``step`` does not matter."""
         return project_into(x, 1 / self.radius, 0.0)
 
+    def gauge(self, x: Array) -> Array:
+        """Return the s for which each nonnegative column is s times one of the border."""
+        size: Array = cost(x, 1 / self.radius, 0.0)
+        return size
+
+    @property
+    def price(self) -> tuple[float, float]:
+        """The coefficients of sum(y) and |y|^2 / 2 in the gauge."""
+        return 1 / self.radius, 0.0
+
     def conjugate(self, y: Array) -> Array:
         """Return the support function, radius max(y, 0), of each column."""
         support: Array = np.max(y, axis=0, initial=0.0) * np.float64(self.radius)

@@ -53,6 +53,16 @@ class L2Ball:
         u *= self.radius / np.maximum(column_norms(u), self.radius)  # [O] (22), Lemma S-4
         return u
 
+    def gauge(self, x: Array) -> Array:
+        """Return the s for which each nonnegative column is s times one of the border."""
+        size: Array = column_norms(x) / self.radius
+        return size
+
+    @property
+    def price(self) -> tuple[float, float]:
+        """The coefficients of sum(y) and |y|^2 / 2 in a majoriser of the gauge on the border."""
+        return 0.0, self.radius**-2.0
+
     def conjugate(self, y: Array) -> Array:
         """Return the support function, radius |max(y, 0)|_2, of each column."""
         support: Array = self.radius * column_norms(np.maximum(y, 0))

@@ -45,6 +45,15 @@ class Orthant:
         """Return the nearest nonnegative columns; ``step`` does not matter."""
         return np.maximum(x, 0)
 
+    def gauge(self, x: Array) -> Array:
+        """Return 0 of each nonnegative column: the set holds every multiple of it."""
+        return np.zeros(x.shape[1:], x.dtype)
+
+    @property
+    def price(self) -> tuple[float, float]:
+        """The gauge is zero."""
+        return 0.0, 0.0
+
     def conjugate(self, y: Array) -> Array:
         """Return 0 for each column that is <= 0, and inf for the others."""
         return indicator(nonnegative(-y))

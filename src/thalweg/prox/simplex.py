@@ -48,6 +48,16 @@ class Simplex:
         u[...] = project_onto(x, 1 / self.total, 0.0)
         return u
 
+    def gauge(self, x: Array) -> Array:
+        """Return the s for which each nonnegative column is s times one of the simplex."""
+        size: Array = cost(x, 1 / self.total, 0.0)
+        return size
+
+    @property
+    def price(self) -> tuple[float, float]:
+        """The coefficients of sum(y) and |y|^2 / 2 in the gauge."""
+        return 1 / self.total, 0.0
+
     def conjugate(self, y: Array) -> Array:
         """Return the support function, total max(y), of each column."""
         support: Array = np.max(y, axis=0, initial=-np.inf) * np.float64(self.total)

@@ -1,0 +1,84 @@
+"""Codes of counts under the Kullback-Leibler divergence, visiting only what is not zero."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from thalweg import _kernels
+from thalweg._typing import Array, Mask
+from thalweg.divergences.kl import KL
+from thalweg.encoders import Codes
+from thalweg.encoders.fidelity import coefficients
+from thalweg.encoders.sparse_fidelity import fidelity_of
+from thalweg.errors import ParameterError
+from thalweg.prox import Prox
+from thalweg.prox.orthant import Orthant
+
+__all__ = ["Counts"]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """argmin over h >= 0 of KL(v | W h) + l1 sum(h), certified by a duality gap.
+
+    Multiplicative updates, in compiled code: a step costs one visit to the atoms' entries where
+    v is not zero, and the gap comes with it.
+
+    Parameters
+    ----------
+    penalty : Prox
+        Penalty of the codes: l1 on the orthant, or none.
+    tol : float
+        The duality gap of a sample relative to its loss.
+    max_iter : int
+        Cap on the number of steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.counts import Counts
+    >>> Counts().encode(np.array([[0.0], [4.0]]), np.ones((2, 1))).H
+    array([[2.]])
+    """
+
+    name: ClassVar[str] = "counts"
+
+    penalty: Prox = field(default_factory=Orthant)
+    tol: float = 1e-3
+    max_iter: int = 2000
+
+    def __post_init__(self) -> None:
+        if coefficients(self.penalty)[1] > 0.0:
+            raise ParameterError(
+                f"the codes of counts take an l1 penalty or none, but {self.penalty!r} came. Use "
+                "Multiplicative for squares."
+            )
+
+    def encode(self, V: Any, W: Array, H0: Array | None = None, seen: Mask | None = None) -> Codes:
+        """Encode the columns of V, dense or sparse; see :class:`thalweg.encoders.Encoder`."""
+        l1, _ = coefficients(self.penalty)
+        rows = sparse.csr_array((V if seen is None else V * seen).T)
+        fidelity = fidelity_of(KL(), rows.T if seen is None else V, W, seen, l1)
+        H = np.array(fidelity.start() if H0 is None else H0, dtype=W.dtype).T.copy(order="C")
+        atoms = np.ascontiguousarray(W)
+        mass = atoms.sum(axis=0)[None] if seen is None else seen.T.astype(W.dtype) @ atoms
+        mass = np.maximum(mass + W.dtype.type(l1), np.finfo(W.dtype).tiny)
+        floor = W.dtype.type(np.finfo(W.dtype).eps ** 0.75 / len(W))
+        loss = np.zeros(len(H), dtype=W.dtype)
+        _kernels.count_codes(
+            rows.indptr,
+            rows.indices,
+            rows.data,
+            atoms,
+            mass,
+            floor,
+            H,
+            loss,
+            self.tol,
+            self.max_iter,
+        )
+        nothing = np.broadcast_to(np.zeros((), W.dtype), V.shape)
+        R = nothing if seen is None else np.where(seen, 0, V - W @ H.T)
+        return Codes(H.T, R, np.abs(loss), fidelity.cost(H.T), loss >= 0.0)

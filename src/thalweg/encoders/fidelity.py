@@ -1,0 +1,174 @@
+"""A divergence between data and model, with gaps and with the codes' elastic-net penalty."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from thalweg._typing import Array, Indices, Mask
+from thalweg.divergences import Divergence
+from thalweg.encoders import Codes
+from thalweg.encoders._problem import times
+from thalweg.encoders._run import take
+from thalweg.errors import ParameterError
+from thalweg.prox import Prox
+
+__all__ = ["Fidelity", "coefficients"]
+
+
+def coefficients(penalty: Prox) -> tuple[float, float]:
+    """Return the weights of a codes' penalty a sum(h) + b |h|^2 / 2.
+
+    Examples
+    --------
+    >>> from thalweg.encoders.fidelity import coefficients
+    >>> from thalweg.prox.l1 import L1
+    >>> coefficients(L1(0.5, nonnegative=True))
+    (0.5, 0.0)
+    """
+    found = getattr(penalty, "coefficients", None)
+    if found is None:
+        raise ParameterError(
+            f"the penalty of the codes should be an elastic net, but {penalty!r} came. Use 'l1', "
+            "'l2' or 'elastic-net'; others go with RobustOnlineNMF."
+        )
+    return float(found[0]), float(found[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Fidelity:
+    """d(V | W H) + l1 sum(H) + l2/2 |H|^2 for each column, over the entries seen.
+
+    A gap is an entry that fits: there the data are taken to be the model, so that it adds
+    nothing to the value, and it is left out of the gradient and of the curvature.
+
+    Parameters
+    ----------
+    loss : Divergence
+        The loss d.
+    V : array of shape (F, B)
+        Samples.
+    W : array of shape (F, K)
+        Dictionary.
+    seen : boolean array of shape (F, B) or None
+        False at gaps.
+    l1, l2 : float
+        Weights of the codes' penalty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.divergences.kl import KL
+    >>> from thalweg.encoders.fidelity import Fidelity
+    >>> fidelity = Fidelity(KL(), np.array([[1.0], [3.0]]), np.ones((2, 1)), None)
+    >>> fidelity.start()
+    array([[2.]])
+    """
+
+    loss: Divergence
+    V: Array
+    W: Array
+    seen: Mask | None
+    l1: float = 0.0
+    l2: float = 0.0
+
+    def start(self) -> Array:
+        """Return equal codes for each sample, of the size that its sum asks for."""
+        if self.seen is None:
+            weight = np.full(self.V.shape[1], self.W.sum(), self.V.dtype)
+        else:
+            weight = self.W.sum(axis=1) @ self.seen
+        total = self._totals()
+        level = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0.0)
+        H: Array = np.repeat(level[:, None], self.W.shape[1], axis=1).T
+        return H
+
+    def model(self, H: Array) -> Array:
+        """Return W H, kept above a tiny share of the mean of each sample.
+
+        No loss is then infinite, not even where no atom has anything.
+        """
+        P = times(self.W, H)
+        floor = np.finfo(P.dtype).eps ** 0.75 * self._totals() / len(P)
+        if self.seen is not None:  # where nothing was seen any model will do
+            floor[~self.seen.any(axis=0)] = 1.0
+        np.maximum(P, floor.astype(P.dtype), out=P)
+        return P
+
+    def value(self, P: Array, H: Array) -> Array:
+        """Return the objective of each sample."""
+        value: Array = self.loss.value(self._data(P), P) + self.cost(H)
+        return value
+
+    def cost(self, H: Array) -> Array:
+        """Return what the penalty of the codes makes up."""
+        cost = np.zeros(H.shape[1], H.dtype)
+        if self.l1:
+            cost += H.dtype.type(self.l1) * H.sum(axis=0)
+        if self.l2:
+            cost += H.dtype.type(0.5 * self.l2) * np.einsum("kb,kb->b", H, H)
+        return cost
+
+    def grad(self, P: Array) -> Array:
+        """Return the derivative of the loss in the model."""
+        return self._masked(self.loss.grad(self._data(P), P))
+
+    def curvature(self, P: Array) -> Array:
+        """Return its second derivative, or weights that stand for it."""
+        return self._masked(self.loss.curvature(self._data(P), P))
+
+    def split(self, P: Array) -> tuple[Array, Array]:
+        """Return the two nonnegative parts of the derivative of the loss in the codes."""
+        neg, pos = self.loss.split(self._data(P), P)
+        return self._back(neg), self._back(pos)
+
+    def split_in_dictionary(self, H: Array) -> tuple[Array, Array]:
+        """Return the two nonnegative parts of the derivative of the loss in the dictionary."""
+        P = self.model(H)
+        neg, pos = self.loss.split(self._data(P), P)
+        return self._across(neg, H), self._across(pos, H)
+
+    def take(self, columns: Indices | slice) -> "Fidelity":
+        """Return the problem of some samples only, each of them one run of memory."""
+        seen = None if self.seen is None else np.asfortranarray(take(self.seen, columns))
+        return replace(self, V=np.asfortranarray(take(self.V, columns)), seen=seen)
+
+    def codes(self, H: Array, solved: Mask) -> Codes:
+        """Return the result at some codes."""
+        P = self.model(H)
+        V = self._data(P)
+        R = self.loss.outliers(V, P)
+        if self.seen is not None:
+            R = np.where(self.seen.T, R.T, (self.V - P).T).T
+        cost = self.cost(H)
+        return Codes(H, R, self.loss.value(V, P) + cost, cost, solved)
+
+    def _totals(self) -> Array:
+        """Return the sum of each sample over the entries seen."""
+        totals: Array = (self.V if self.seen is None else self.V * self.seen).sum(axis=0)
+        return totals
+
+    def _data(self, P: Array) -> Array:
+        if self.seen is None:
+            return self.V
+        V = P.copy(order="K")
+        np.copyto(V, self.V, where=self.seen)
+        return V
+
+    def _masked(self, X: Array) -> Array:
+        return X if self.seen is None else X * self.seen
+
+    def _back(self, part: Array) -> Array:
+        """Return W' times a part of the gradient, which may be one number for all entries."""
+        part = self._masked(part)
+        if part.shape == self.V.shape:
+            return times(self.W.T, part)
+        whole: Array = part * self.W.sum(axis=0)[:, None]
+        return whole
+
+    def _across(self, part: Array, H: Array) -> Array:
+        """Return a part of the gradient times H'."""
+        part = self._masked(part)
+        if part.shape == self.V.shape:
+            return times(part, H.T)
+        whole: Array = part * H.sum(axis=1)
+        return whole

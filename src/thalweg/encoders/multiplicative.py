@@ -1,0 +1,102 @@
+"""Codes by multiplicative updates: each step minimises a separable majoriser."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.divergences import Divergence
+from thalweg.divergences.kl import KL
+from thalweg.encoders import Codes
+from thalweg.encoders._pieces import encode_pieces
+from thalweg.encoders._run import take
+from thalweg.encoders.fidelity import Fidelity, coefficients
+from thalweg.encoders.sparse_fidelity import fidelity_of
+from thalweg.prox import Prox
+from thalweg.prox.orthant import Orthant
+from thalweg.solvers.multiplicative import rescale
+
+__all__ = ["Multiplicative", "multiply"]
+
+
+@dataclass(frozen=True)
+class Multiplicative:
+    """argmin over h >= 0 of d(v | W h) + omega(h), by steps that never raise the objective.
+
+    Parameters
+    ----------
+    loss : Divergence
+        The loss d.
+    penalty : Prox
+        Penalty of the codes: an elastic net on the orthant.
+    tol : float
+        Relative decrease of a sample's objective in a step below which it is done.
+    max_iter : int
+        Cap on the number of steps.
+
+    References
+    ----------
+    C. Fevotte and J. Idier, "Algorithms for nonnegative matrix factorization with the
+    beta-divergence", Neural Computation, 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.multiplicative import Multiplicative
+    >>> Multiplicative().encode(np.array([[1.0], [3.0]]), np.ones((2, 1))).H
+    array([[2.]])
+    """
+
+    name: ClassVar[str] = "mu"
+
+    loss: Divergence = field(default_factory=KL)
+    penalty: Prox = field(default_factory=Orthant)
+    tol: float = 1e-4
+    max_iter: int = 200
+
+    def encode(
+        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+    ) -> Codes:
+        """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
+        l1, l2 = coefficients(self.penalty)
+        return encode_pieces(fidelity_of(self.loss, V, W, seen, l1, l2), H0, self._run)
+
+    def _run(self, fidelity: Fidelity, H: Array) -> Codes:
+        result, alive = H.copy(order="F"), np.arange(H.shape[1])
+        solved = np.zeros(alive.size, dtype=np.bool_)
+        whole, P = fidelity, fidelity.model(H)
+        value = fidelity.value(P, H)
+        for _ in range(self.max_iter):
+            H = multiply(fidelity, H, P)
+            P = fidelity.model(H)
+            previous, value = value, fidelity.value(P, H)
+            result.T[alive] = H.T
+            still = previous - value <= self.tol * value
+            if still.any():
+                solved[alive[still]] = True
+                rest = np.flatnonzero(~still)
+                alive, value, fidelity = alive[rest], value[rest], fidelity.take(rest)
+                H, P = take(H, rest), fidelity.model(take(H, rest))
+            if alive.size == 0:
+                break
+        return whole.codes(result, solved)
+
+
+def multiply(fidelity: Fidelity, H: Array, P: Array) -> Array:
+    """Return the codes after one multiplicative update from H, where the model is P.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.divergences.kl import KL
+    >>> from thalweg.encoders.fidelity import Fidelity
+    >>> from thalweg.encoders.multiplicative import multiply
+    >>> fidelity = Fidelity(KL(), np.array([[1.0], [3.0]]), np.ones((2, 1)), None)
+    >>> H = np.ones((1, 1))
+    >>> multiply(fidelity, H, fidelity.model(H))
+    array([[2.]])
+    """
+    neg, pos = fidelity.split(P)
+    l2 = H * H.dtype.type(fidelity.l2) if fidelity.l2 else 0.0
+    return H * rescale(neg, pos, fidelity.loss.growth, fidelity.l1, l2)

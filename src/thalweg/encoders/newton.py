@@ -1,0 +1,188 @@
+"""Codes by Newton's method: each step is a weighted nonnegative least-squares problem."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg import _kernels
+from thalweg._typing import Array, Mask
+from thalweg.divergences import Divergence
+from thalweg.divergences.kl import KL
+from thalweg.encoders import Codes
+from thalweg.encoders._pieces import encode_pieces
+from thalweg.encoders._problem import times
+from thalweg.encoders._run import take
+from thalweg.encoders.fidelity import Fidelity, coefficients
+from thalweg.encoders.multiplicative import multiply
+from thalweg.prox import Prox
+from thalweg.prox.orthant import Orthant
+from thalweg.solvers.nnls import nnls, prepare
+
+__all__ = ["Newton"]
+
+# Multiplicative updates that bring a cold start near enough for the quadratic to be trusted.
+_WARM = 3
+# A share of the mean diagonal that keeps a Gram matrix of few entries from being singular.
+_RIDGE = 1e-11
+# Share of the predicted decrease that a step has to reach, and how often it is halved for it.
+_ARMIJO, _HALVINGS = 1e-4, 40
+# A loss below this share of the first one is as good as zero.
+_NOTHING = 1e-12
+# How much steeper than that of the mean residual the weight of an entry may be.
+_STEEPEST = 1e4
+# Steps that fall by more than this share of the one before are taken to fall by this share.
+_SLOWEST = 0.95
+
+
+@dataclass(frozen=True)
+class Newton:
+    """argmin over h >= 0 of d(v | W h) + omega(h), by exact minima of quadratic models.
+
+    The model has the divergence's curvature: the second derivative where the loss is convex,
+    half-quadratic weights for robust losses. Where the curvature is the same for all samples, or
+    for all features of a sample, one Gram matrix serves all, and for a quadratic loss one step is
+    all.
+
+    Parameters
+    ----------
+    loss : Divergence
+        The loss d.
+    penalty : Prox
+        Penalty of the codes: an elastic net on the orthant.
+    tol : float
+        A sample is done when, at the rate of its last steps, less than this share of its loss is
+        left to gain.
+    max_iter : int
+        Cap on the number of steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.newton import Newton
+    >>> Newton().encode(np.array([[1.0], [3.0]]), np.ones((2, 1))).H.round(6)
+    array([[2.]])
+    """
+
+    name: ClassVar[str] = "newton"
+
+    loss: Divergence = field(default_factory=KL)
+    penalty: Prox = field(default_factory=Orthant)
+    tol: float = 1e-3
+    max_iter: int = 50
+
+    def encode(
+        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+    ) -> Codes:
+        """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
+        l1, l2 = coefficients(self.penalty)
+        fidelity = Fidelity(self.loss, V, W, seen, l1, l2)
+        return encode_pieces(fidelity, H0, self._run, width=W.shape[1] ** 2 // 4)
+
+    def _run(self, fidelity: Fidelity, H: Array) -> Codes:
+        for _ in range(_WARM):
+            H = multiply(fidelity, H, fidelity.model(H))
+        result, alive = H.copy(order="F"), np.arange(H.shape[1])
+        solved = np.zeros(alive.size, dtype=np.bool_)
+        whole, P = fidelity, fidelity.model(H)
+        value = fidelity.value(P, H)
+        negligible = _NOTHING * value
+        before: Array | None = None
+        for _ in range(self.max_iter):
+            H, P, fall, surprise = _step(fidelity, H, P, value)
+            result.T[alive] = H.T
+            value = value - fall
+            left = _left(before, fall) if before is not None else surprise
+            still = left <= self.tol * value + negligible[alive]
+            before = fall
+            if still.any():
+                solved[alive[still]] = True
+                rest = np.flatnonzero(~still)
+                alive, value, before = alive[rest], value[rest], fall[rest]
+                fidelity, H, P = fidelity.take(rest), take(H, rest), take(P, rest)
+            if alive.size == 0:
+                break
+        return whole.codes(result, solved)
+
+
+def _left(before: Array, fall: Array) -> Array:
+    """Return how much is left to fall, if the falls go on like the last two."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(before > 0.0, np.minimum(fall / before, _SLOWEST), 0.0)
+    left: Array = fall * rate / (1.0 - rate)
+    return left
+
+
+def _step(
+    fidelity: Fidelity, H: Array, P: Array, value: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return codes and model after a step, the fall of the objective, and how it surprised.
+
+    The surprise is the difference from the fall of the quadratic model: zero if that is exact.
+    """
+    slope = times(fidelity.W.T, fidelity.grad(P)) + H.dtype.type(fidelity.l1)
+    if fidelity.l2:
+        slope += H.dtype.type(fidelity.l2) * H
+    curvature = _bounded(fidelity.curvature(P), fidelity)
+    move = _minimum(fidelity, H, slope, curvature).astype(H.dtype, copy=False) - H
+    promised = -np.einsum("kb,kb->b", slope, move)
+    # Rounding, or a kink of the loss, may leave no way down: such a sample stays.
+    move[:, ~(promised > 0.0)] = 0.0
+    tried, model, reached = _search(fidelity, H, P, move, value, promised)
+    bend = np.sum(curvature * (model - P) ** 2, axis=0)
+    bend += fidelity.l2 * np.sum((tried - H) ** 2, axis=0)
+    expected = -np.einsum("kb,kb->b", slope, tried - H) - 0.5 * bend
+    fall = value - reached
+    # Weights that majorise a robust loss have little to do with how it bends.
+    trusted = curvature.shape != model.shape or fidelity.loss.growth[1] > 0.0
+    return tried, model, fall, np.abs(fall - expected) if trusted else fall
+
+
+def _bounded(curvature: Array, fidelity: Fidelity) -> Array:
+    """Return half-quadratic weights that do not hold an entry where it happens to be.
+
+    The weights of the l1 distance are inverse residuals: those of the entries that fit are kept
+    within a factor of that of the mean residual.
+    """
+    if fidelity.loss.growth != (1.0, 0.0) or curvature.shape != fidelity.V.shape:
+        return curvature
+    seen = curvature > 0.0
+    residual = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=seen)
+    mean = residual.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    least = np.maximum(mean / _STEEPEST, np.finfo(curvature.dtype).tiny)
+    bounded: Array = np.minimum(curvature, 1.0 / least)
+    return bounded
+
+
+def _search(
+    fidelity: Fidelity, H: Array, P: Array, move: Array, value: Array, promised: Array
+) -> tuple[Array, Array, Array]:
+    """Halve the step of each sample until its objective falls by a share of what was promised."""
+    step = np.ones_like(value)
+    for _ in range(_HALVINGS):
+        tried = H + step * move
+        model = fidelity.model(tried)
+        reached = fidelity.value(model, tried)
+        short = ~(reached <= value - _ARMIJO * step * promised) & (promised > 0.0)
+        if not short.any():
+            return tried, model, reached
+        step[short] /= 2.0
+    return np.where(short, H, tried), np.where(short, P, model), np.where(short, value, reached)
+
+
+def _minimum(fidelity: Fidelity, H: Array, slope: Array, curvature: Array) -> Array:
+    """Return the nonnegative minimum of the quadratic with this slope at H and this curvature."""
+    W, l2 = fidelity.W, fidelity.l2
+    K = len(H)
+    if curvature.shape[1] == 1:
+        G = (W * curvature).T @ W + l2 * np.eye(K, dtype=W.dtype)
+        return nnls(prepare(G), G @ H - slope)[0]
+    if curvature.shape[0] == 1 and l2 == 0.0:
+        G = W.T @ W
+        return nnls(prepare(G), G @ H - slope / curvature)[0]
+    weights = np.ascontiguousarray(np.broadcast_to(curvature, fidelity.V.shape).T, dtype=W.dtype)
+    G = np.zeros((len(weights), K, K), dtype=W.dtype)
+    _kernels.weighted_grams(weights, np.ascontiguousarray(W), W.dtype.type(0), W.dtype.type(1), G)
+    diagonal = np.einsum("bkk->bk", G)
+    diagonal += l2 + _RIDGE * diagonal.mean(axis=1, keepdims=True)
+    return nnls(prepare(G), np.einsum("bkl,lb->kb", G, H) - slope)[0]
