@@ -99,7 +99,7 @@ def test_a_failed_batch_changes_nothing(make_streaming: Any, name: str) -> None:
 
 
 def _broken(model: Any) -> dict[str, Any]:
-    return {"outlier_bound": 0.0} if hasattr(model, "outlier_bound") else {"encoder": "none"}
+    return {"tol": 0.0} if hasattr(model, "tol") else {"encoder": "none"}
 
 
 def _state(model: Any) -> dict[str, Any]:

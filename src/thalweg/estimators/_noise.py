@@ -51,10 +51,14 @@ class Noise(NamedTuple):
     batches: int = 0
 
     @property
+    def level(self) -> float:
+        """The standard deviation of the noise, above a small share of the data's size."""
+        return max(self.scale, _FLOOR * self.size)
+
+    @property
     def weight(self) -> float:
         """The outliers' weight."""
-        deviations = max(_MOST - _SLOPE * self.far, _LEAST)
-        return deviations * max(self.scale, _FLOOR * self.size)
+        return max(_MOST - _SLOPE * self.far, _LEAST) * self.level
 
     def follow(self, latest: "Noise") -> "Noise":
         """Return the level with the latest batch taken in."""

@@ -11,6 +11,9 @@ from thalweg.prox import Prox
 
 __all__ = ["dictionary", "frozen_columns"]
 
+# A feature that the first batch lacks starts with this share of the most common one's mean.
+_RARE = 1e-6
+
 
 def dictionary(
     init: Any,
@@ -19,16 +22,20 @@ def dictionary(
     batch: Batch,
     constraint: Prox,
     rng: np.random.Generator,
+    by_feature: bool = False,
 ) -> Array:
     """Return W (F, K) in the constraint set, with the frozen columns first.
 
     ``"random"`` is uniform on [0, 1], then put into the set ([O] VII-B1 leaves that out, and
-    begins with columns of norm far above 1); ``"samples"`` are samples of the first batch.
+    begins with columns of norm far above 1); ``"samples"`` are samples of the first batch. With
+    ``by_feature`` each entry of a random one is first multiplied by the mean of its feature.
     """
     F, dtype = len(batch.V), batch.V.dtype
     if isinstance(init, str):
         drawn = _samples if init == "samples" else _uniform
         W = drawn(batch, n_components, rng)
+        if by_feature and init == "random":
+            W = W * _means(batch)[:, None]
         W = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(np.float64).tiny)
     else:
         W = _given("init", init, (n_components, F)).T
@@ -53,6 +60,18 @@ def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
 
 def _uniform(batch: Batch, n_components: int, rng: np.random.Generator) -> Array:
     return rng.random((len(batch.V), n_components))
+
+
+def _means(batch: Batch) -> Array:
+    """Return the mean of each feature over the entries seen, none below a share of the largest.
+
+    A loss that is infinite at zero needs all of them.
+    """
+    B = batch.V.shape[1]
+    counts = B if batch.seen is None else np.maximum(batch.seen.sum(axis=1), 1)
+    means = batch.V.sum(axis=1, dtype=np.float64) / counts
+    floored: Array = np.maximum(means, _RARE * means.max(initial=0.0) or 1.0)
+    return floored
 
 
 def _samples(batch: Batch, n_components: int, rng: np.random.Generator) -> Array:

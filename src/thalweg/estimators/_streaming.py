@@ -7,7 +7,7 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
-from thalweg.estimators._input import Batch, as_batch, check_data
+from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._parameters import check_count, generator
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
@@ -65,6 +65,9 @@ class Streaming(Factorization):
         """Return the first dictionary."""
         raise NotImplementedError
 
+    def _prepare(self, X: Any) -> None:
+        """Settle what the first rows decide, before they are made a batch."""
+
     def _tune(self, batch: Batch) -> Encoder:
         """Return the encoder for a batch that is to be learned from."""
         return self._encoder()
@@ -95,7 +98,10 @@ class Streaming(Factorization):
             for epoch in range(epochs):
                 order = rng.permutation(n) if self.shuffle else np.arange(n)
                 for begin in range(0, n, size):
-                    batch = as_batch(X[order[begin : begin + size]])
+                    rows = X[order[begin : begin + size]]
+                    if epoch == begin == 0:
+                        self._prepare(rows)
+                    batch = self._batch(rows)
                     if epoch == begin == 0:
                         update = self._begin(batch, rng)
                     self._absorb(batch, update, n * epochs)
@@ -121,18 +127,20 @@ class Streaming(Factorization):
         X = check_data(self, X, reset=first)
         with few_threads(X.shape[1], check_count("n_components", self.n_components), X.shape[0]):
             if first:
-                batch = as_batch(X)
+                self._prepare(X)
+                batch = self._batch(X)
                 update = self._begin(batch, generator(self.random_state))
             else:
-                batch = as_batch(X.astype(self.components_.dtype, copy=False))
+                batch = self._batch(X.astype(self.components_.dtype, copy=False))
                 update = self._update()
             self._absorb(batch, update, None)
             self._conclude(update)
         return self
 
     def _begin(self, batch: Batch, rng: np.random.Generator) -> DictionaryUpdate[Any]:
-        update = self._update()
+        self._update()  # a wrong parameter of it is told before anything is learned
         W = self._start(batch, rng)
+        update = self._update()
         self.components_ = np.ascontiguousarray(W.T)
         self.statistics_ = update.init(W)
         self.n_samples_seen_ = 0
@@ -147,14 +155,22 @@ class Streaming(Factorization):
         W = self.components_.T
         codes = self._tune(batch).encode(batch.V, W, seen=batch.seen)
         self._observe(batch, codes, W)
-        W, self.statistics_ = update.step(W, self.statistics_, batch.V, codes)
+        update = self._refreshed(update)
+        W, self.statistics_ = update.step(W, self.statistics_, batch.V, codes, batch.seen)
         self.components_ = np.ascontiguousarray(W.T)
         self.n_samples_seen_ += batch.V.shape[1]
         self.n_batches_seen_ += 1
-        share = outlier_share(batch, codes.R)
+        share = self._outlier_share(batch, codes)
         self.outlier_share_ += (share - self.outlier_share_) / min(self.n_batches_seen_, _RECENT)
         if self.callback is not None or self.keep_history:
             self._tell(update, total)
+
+    def _refreshed(self, update: DictionaryUpdate[Any]) -> DictionaryUpdate[Any]:
+        """Return the update with what the latest batch has shown."""
+        return update
+
+    def _outlier_share(self, batch: Batch, codes: Codes) -> float:
+        return outlier_share(batch, codes.R)
 
     def _tell(self, update: DictionaryUpdate[Any], total: int | None) -> None:
         self._conclude(update)

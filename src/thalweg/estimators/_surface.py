@@ -142,6 +142,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    def _batch(self, rows: Any) -> Batch:
+        """Return rows of validated data as the encoder takes them."""
+        return as_batch(rows)
+
     def _encode(self, X: Any) -> Iterator[tuple[Batch, Codes]]:
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
@@ -150,7 +154,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         rows = max(1, _BLOCK // X.shape[1])
         solved = True
         for start in range(0, X.shape[0], rows):
-            batch = as_batch(X[start : start + rows])
+            batch = self._batch(X[start : start + rows])
             with few_threads(X.shape[1], len(self.components_), batch.V.shape[1]):
                 codes = encoder.encode(batch.V, self.components_.T, seen=batch.seen)
             solved &= bool(codes.solved.all())

@@ -28,8 +28,10 @@ class DictionaryUpdate(Protocol[S]):
         """Return the state before the first batch."""
         ...
 
-    def step(self, W: Array, state: S, V: Array, codes: Codes) -> tuple[Array, S]:
-        """Return the dictionary and the state after the batch V."""
+    def step(
+        self, W: Array, state: S, V: Array, codes: Codes, seen: Mask | None = None
+    ) -> tuple[Array, S]:
+        """Return the dictionary and the state after the batch V; ``seen`` is False at gaps."""
         ...
 
     def merge(self, states: Sequence[S]) -> S:

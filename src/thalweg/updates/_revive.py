@@ -27,7 +27,8 @@ def revive(
     The outliers are taken away first, so that a sample is not chosen for what is only an
     outlier. A revived atom starts without a past: its rows of the statistics are zero.
     """
-    energy = np.diag(state.A)
+    energy = np.einsum("...kk->...k", state.A)
+    energy = energy if energy.ndim == 1 else energy.sum(axis=0)
     if V.shape[1] == 0 or energy.min() > _DEAD * energy.mean() or energy.max() == 0.0:
         return W, state
     dead = [k for k in np.flatnonzero(energy <= _DEAD * energy.mean()) if k >= frozen]
@@ -44,5 +45,5 @@ def revive(
         size = np.linalg.norm(atom)
         if size > 0.0:
             W[:, k] = constraint.prox(atom / size)
-            A[k], A[:, k], B[:, k] = 0.0, 0.0, 0.0
+            A[..., k, :], A[..., :, k], B[:, k] = 0.0, 0.0, 0.0
     return W, state._replace(A=A, B=B)

@@ -6,12 +6,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg._typing import Array
+from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
+from thalweg.updates._means import batch_share, merge_means
 from thalweg.updates._revive import revive
 
 __all__ = ["Statistics", "Surrogate"]
@@ -104,22 +105,26 @@ class Surrogate:
             return state
         clean = V - codes.R
         constant = np.einsum("fb,fb->", clean, clean) / (2 * n) + np.mean(codes.cost)
-        n_samples = state.n_samples + n
-        weight = state.weight * self.forgetting**n * (state.n_samples / n_samples) ** self.fade
-        total = weight + self._weight(n)
-        share = float(self._weight(n) / total)
+        share, total, n_samples = batch_share(
+            state.weight, state.n_samples, n, self.forgetting, self.fade
+        )
         scaled = H * H.dtype.type(share / n)
         kept = H.dtype.type(1.0 - share)
         return Statistics(
             kept * state.A + scaled @ H.T,
             kept * state.B + (scaled @ clean.T).T,
             np.asarray((1.0 - share) * state.constant + share * constant),
-            np.asarray(total),
-            np.asarray(n_samples),
+            total,
+            n_samples,
         )
 
-    def step(self, W: Array, state: Statistics, V: Array, codes: Codes) -> tuple[Array, Statistics]:
-        """Take in a batch, minimise the surrogate from W, and revive dead atoms."""
+    def step(
+        self, W: Array, state: Statistics, V: Array, codes: Codes, seen: Mask | None = None
+    ) -> tuple[Array, Statistics]:
+        """Take in a batch, minimise the surrogate from W, and revive dead atoms.
+
+        Gaps need no mark here: the outliers make V - R equal to W H over them.
+        """
         state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
         if self.l1 > 0.0:  # the penalty is there to let atoms die
@@ -136,23 +141,9 @@ class Surrogate:
 
     def merge(self, states: Sequence[Statistics]) -> Statistics:
         """Return the weighted mean of several statistics."""
-        weight = sum((s.weight for s in states), np.zeros(()))
-        if weight == 0.0:
-            return states[0]
-        A, B, constant = (
-            np.sum([s[i] * s[i].dtype.type(s.weight / weight) for s in states], axis=0)
-            for i in range(3)
-        )
-        n_samples = sum((s.n_samples for s in states), np.zeros(()))
-        return Statistics(A, B, np.asarray(constant), np.asarray(weight), np.asarray(n_samples))
+        return merge_means(states)
 
     def objective(self, W: Array, state: Statistics) -> float:
         """Return the surrogate [O] (11) at W, with the penalty of W."""
         quadratic = 0.5 * np.vdot(W @ state.A, W) - np.vdot(W, state.B) + state.constant
         return float(quadratic + self.l1 * W.sum() + 0.5 * self.l2 * np.vdot(W, W))
-
-    def _weight(self, n: int) -> float:
-        """Return the weight of a batch: 1 + f + ... + f^(n-1)."""
-        if self.forgetting == 1.0:
-            return float(n)
-        return float((1.0 - self.forgetting**n) / (1.0 - self.forgetting))

@@ -1,0 +1,165 @@
+"""A quadratic that stands for the divergence of all samples so far, curvature included."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg import _kernels
+from thalweg._typing import Array, Mask
+from thalweg.divergences import Divergence
+from thalweg.divergences.kl import KL
+from thalweg.encoders import Codes
+from thalweg.encoders.fidelity import Fidelity
+from thalweg.prox import Prox
+from thalweg.prox.l2_ball import L2Ball
+from thalweg.prox.orthant import Orthant
+from thalweg.solvers import MatrixSolver
+from thalweg.solvers.block_coordinate import BlockCoordinate
+from thalweg.updates._gauge import lowest, priced, rescaled
+from thalweg.updates._means import batch_share, merge_means
+from thalweg.updates._revive import revive
+from thalweg.updates.surrogate import Statistics
+
+__all__ = ["Curved"]
+
+# Where the model is below this share of an entry, slope and curvature are taken as if it were
+# there: what a poor dictionary made of an entry would else outweigh the stream for ever.
+_FARTHEST = 0.01
+# Sweeps over the entries of each row after a batch.
+_SWEEPS = 2
+
+
+@dataclass(frozen=True)
+class Curved:
+    """argmin over W in C of the mean of quadratic models of d(v | W h), codes kept.
+
+    Each sample leaves the slope and the curvature that the loss has at its codes. Where the
+    curvature differs from entry to entry, every row of W has a K x K matrix of its own: a
+    Newton step for all samples, in F K^2 numbers. Where it is shared, K^2 numbers are enough.
+
+    Parameters
+    ----------
+    loss : Divergence
+        The loss d.
+    constraint : Prox
+        The set C, column by column.
+    code_l1, code_l2 : float
+        Weights of the codes' penalty. A constraint with a ``gauge`` is met by rescaling columns
+        and codes; if codes are penalised, a ``price`` is needed as well. For other sets the
+        curvature is levelled up to that of the steepest feature, so that the nearest point of
+        the set is the right one.
+    forgetting, frozen, fade
+        As in :class:`thalweg.updates.surrogate.Surrogate`.
+    solver : MatrixSolver
+        Minimises the quadratic with the shared matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.newton import Newton
+    >>> from thalweg.updates.curved import Curved
+    >>> V, W = np.array([[3.0, 1.0], [4.0, 2.0]]), np.array([[1.0], [1.0]])
+    >>> update = Curved()
+    >>> W, state = update.step(W, update.init(W), V, Newton().encode(V, W))
+    >>> W.ravel().round(2)
+    array([0.55, 0.83])
+    """
+
+    name: ClassVar[str] = "curved"
+
+    loss: Divergence = field(default_factory=KL)
+    constraint: Prox = field(default_factory=L2Ball)
+    code_l1: float = 0.0
+    code_l2: float = 0.0
+    forgetting: float = 1.0
+    frozen: int = 0
+    fade: float = 0.0
+    solver: MatrixSolver = field(default_factory=BlockCoordinate)
+
+    def init(self, W: Array) -> Statistics:
+        """Return the statistics of no samples."""
+        F, K = W.shape
+        probe = np.ones((F, 2), W.dtype)
+        shape = self._curvature(self.loss.curvature(probe, probe)).shape
+        zero = np.zeros(())
+        A = np.zeros((F, K, K) if shape == (F, 2) and F > 1 else (K, K), W.dtype)
+        return Statistics(A, np.zeros((K, F), W.dtype).T, zero, zero, zero)
+
+    def step(
+        self, W: Array, state: Statistics, V: Array, codes: Codes, seen: Mask | None = None
+    ) -> tuple[Array, Statistics]:
+        """Take in a batch, minimise the quadratic from W, and revive dead atoms."""
+        if V.shape[1] == 0:
+            return W, state
+        state = self.absorb(W, state, V, codes, seen)
+        W, state = self.minimise(W, state)
+        return revive(W, state, V, codes, self.constraint, self.frozen)
+
+    def absorb(
+        self, W: Array, state: Statistics, V: Array, codes: Codes, seen: Mask | None
+    ) -> Statistics:
+        """Return the statistics with a batch taken in."""
+        H, n = codes.H, V.shape[1]
+        fidelity = Fidelity(self.loss, V, W, seen)
+        P = fidelity.model(H)
+        near = np.maximum(P, V.dtype.type(_FARTHEST) * V)
+        slope, curve = fidelity.grad(near), self._curvature(self.loss.curvature(V, near))
+        counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade)
+        keep, share = W.dtype.type(1.0 - counts.share), W.dtype.type(counts.share / n)
+        rows = np.ascontiguousarray(H.T)
+        if state.A.ndim == 3:
+            curve = curve if seen is None else curve * seen
+            A = state.A.copy()
+            _kernels.weighted_grams(np.ascontiguousarray(curve), rows, keep, share, A)
+            linear = curve * P - slope
+        else:  # features may differ by factors: they do not change where a row is least
+            weights = np.ones_like(curve) if curve.shape[1] == 1 else curve
+            A = keep * state.A + (share * weights * H) @ rows
+            linear = weights * P - slope * (weights / curve)
+        B = keep * state.B + (share * (rows.T @ linear.T)).T
+        if self._rescales() and (self.code_l1 or self.code_l2):
+            price, bend = priced(W, H, self.constraint, self.code_l1, self.code_l2)
+            B -= W.dtype.type(counts.share) * price
+            diagonal = np.einsum("...kk->...k", A)
+            diagonal += W.dtype.type(counts.share) * (bend if A.ndim == 3 else bend.mean(axis=0))
+        constant = np.mean(codes.loss)
+        # It is that of W; the quadratic says what has changed since.
+        constant += float(np.vdot(linear, P) - 0.5 * np.vdot((linear + slope), P)) / n
+        mean = np.asarray((1.0 - counts.share) * state.constant + counts.share * constant)
+        return Statistics(A, B, mean, counts.weight, counts.n_samples)
+
+    def minimise(self, W: Array, state: Statistics) -> tuple[Array, Statistics]:
+        """Return the dictionary after a descent from W, and the statistics in its scale."""
+        A, B = state.A, state.B
+        free = np.arange(W.shape[1]) >= self.frozen
+        scaled = self._rescales()
+        bounds = Orthant() if scaled else self.constraint
+        if A.ndim == 3:
+            rows = np.array(W, order="C")
+            _kernels.sweep_rows(
+                A, np.ascontiguousarray(B), rows, lowest(W, self.loss), free, _SWEEPS
+            )
+            W = np.asfortranarray(rows)
+        else:
+            W, _ = self.solver.solve(A, B, W, bounds, free, float(state.constant))
+        return rescaled(W, state, self.constraint, free) if scaled else (W, state)
+
+    def merge(self, states: Sequence[Statistics]) -> Statistics:
+        """Return the weighted mean of several statistics, of one and the same scale of W."""
+        return merge_means(states)
+
+    def objective(self, W: Array, state: Statistics) -> float:
+        """Return the mean of the quadratic models at W."""
+        product = W @ state.A if state.A.ndim == 2 else np.einsum("fkl,fl->fk", state.A, W)
+        quadratic = 0.5 * np.vdot(product, W) - np.vdot(W, state.B) + state.constant
+        return float(quadratic)
+
+    def _rescales(self) -> bool:
+        free = not (self.code_l1 or self.code_l2) or hasattr(self.constraint, "price")
+        return free and hasattr(self.constraint, "gauge")
+
+    def _curvature(self, curve: Array) -> Array:
+        """Return the curvature, the same for all features where the set needs that."""
+        return curve if self._rescales() else curve.max(axis=0, keepdims=True)
