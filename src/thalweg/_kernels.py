@@ -13,6 +13,8 @@ from numba import njit
 _ROUNDING = 1e-13
 # A Cholesky pivot below this share of its diagonal entry marks a dependent column.
 _DEPENDENT = 1e-12
+# Rows of a dictionary whose slopes are found together.
+_ATOMS = 8
 
 SOLVED, CAPPED = 0, 1
 
@@ -407,8 +409,24 @@ def alternate_l1(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _move_atom(w: Any, slope: Any, scale: Any, radius: Any, change: Any) -> Any:
-    """Minimise over one row w with w >= 0, |w| <= radius; what it moves by goes into change.
+def _slope_of_atom(w: Any, b: Any, half: Any, ahead: Any, behind: Any, slope: Any) -> Any:
+    """Set slope = b - ahead - behind; return what w adds to the objective before the sweep."""
+    total = w.dtype.type(0.0)
+    for i in range(w.size):
+        total += w[i] * (ahead[i] - half * w[i] - b[i])
+        slope[i] = b[i] - ahead[i] - behind[i]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _take_off(factor: Any, x: Any, y: Any) -> Any:
+    for i in range(x.size):
+        y[i] -= factor * x[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _move_atom(w: Any, slope: Any, scale: Any, radius: Any) -> Any:
+    """Minimise over one row w with w >= 0, |w| <= radius.
 
     Returned is what the objective falls by, times the scale.
     """
@@ -416,53 +434,42 @@ def _move_atom(w: Any, slope: Any, scale: Any, radius: Any, change: Any) -> Any:
     square = zero
     for i in range(w.size):
         moved = max(w[i] + scale * slope[i], zero)
-        change[i] = moved
         square += moved * moved
     shrink = min(radius / np.sqrt(square), one) if square > zero else one
     fall = zero
     for i in range(w.size):
-        moved = change[i] * shrink
+        moved = max(w[i] + scale * slope[i], zero) * shrink
         step = moved - w[i]
         fall += step * (scale * slope[i] - half * step)
-        change[i] = step
         w[i] = moved
     return fall
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def sweep_atoms(A: Any, D: Any, W: Any, radius: Any, free: Any) -> Any:
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep_atoms(A: Any, B: Any, W: Any, radius: Any, free: Any) -> Any:
     """One pass of exact minimisation over the rows w of W in turn, with w >= 0, |w| <= radius.
 
-    The objective is <W W', A>/2 - <W, B>; ``D = B - A @ W`` on entry and on exit. Four rows move
-    before all of D follows, so that D is read from memory a quarter as often. Returned is what
-    the objective has fallen by.
+    The objective is <W W', A>/2 - <W, B>; returned are its value before the pass and what it has
+    fallen by. A few rows get their slopes from the rows as they stand, by products of matrices;
+    only among these few does each then make up for those that have moved just before it.
     """
-    fall = 0.0
     K, F = W.shape
-    one = W.dtype.type(1.0)
-    slope = np.empty(F, dtype=W.dtype)
-    moves = np.zeros((4, F), dtype=W.dtype)
-    for first in range(0, K, 4):
-        last = min(first + 4, K)
+    upper, slope = np.triu(A), np.empty(F, dtype=W.dtype)
+    ahead, behind = np.empty((_ATOMS, F), dtype=W.dtype), np.zeros((_ATOMS, F), dtype=W.dtype)
+    value, fall = 0.0, 0.0
+    for first in range(0, K, _ATOMS):
+        last = min(first + _ATOMS, K)
+        np.dot(np.ascontiguousarray(upper[first:last, first:]), W[first:], ahead[: last - first])
+        if first > 0:
+            np.dot(np.ascontiguousarray(A[first:last, :first]), W[:first], behind[: last - first])
         for k in range(first, last):
-            change, scale = moves[k - first], one / A[k, k]
+            w, scale, i = W[k], W.dtype.type(1.0) / A[k, k], k - first
+            half = W.dtype.type(0.5) * A[k, k]
+            value += _slope_of_atom(w, B[k], half, ahead[i], behind[i], slope)
             # No weight, or one so small that its inverse is inf, and inf times zero NaN.
             if not free[k] or not 0.0 < scale < np.inf:
-                change[:] = 0.0
                 continue
-            _copy_row(D[k], slope)
             for j in range(first, k):
-                factor, other = A[k, j], moves[j - first]
-                for i in range(F):
-                    slope[i] -= factor * other[i]
-            fall += A[k, k] * _move_atom(W[k], slope, scale, radius, change)
-        for k in range(last - first, 4):
-            moves[k] = 0.0
-        m0, m1, m2, m3 = moves[0], moves[1], moves[2], moves[3]
-        for j in range(K):
-            target = D[j]
-            a0, a1 = A[first, j], A[min(first + 1, K - 1), j]
-            a2, a3 = A[min(first + 2, K - 1), j], A[min(first + 3, K - 1), j]
-            for i in range(F):
-                target[i] -= a0 * m0[i] + a1 * m1[i] + a2 * m2[i] + a3 * m3[i]
-    return fall
+                _take_off(A[k, j], W[j], slope)
+            fall += A[k, k] * _move_atom(w, slope, scale, radius)
+    return value, fall
