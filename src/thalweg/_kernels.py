@@ -341,26 +341,32 @@ def _settle(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _follow(
-    m: Any, G: Any, inverse: Any, slope: Any, rows: Any, penalty: Any, relax: Any, C: Any, U: Any
-) -> Any:
-    """Replace the codes of m rows by the exact minimisers of the relaxed majoriser."""
-    order, _, _, _, _, _, h, passive = rows
-    K = h.shape[1]
-    L, x, y, index = np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
-    shared, use_inverse, nothing = G.shape[0] == 1, inverse.size > 0, np.zeros(K)
+def _aim(m: Any, G: Any, inverse: Any, rows: Any, penalty: Any, relax: Any, aims: Any) -> Any:
+    """Set the linear terms C of the relaxed majoriser for m rows, and U = C @ inverse."""
+    order, _, _, _, _, _, h, _ = rows
+    slope, C, U = aims
+    shared, nothing = G.shape[0] == 1, np.zeros(h.shape[1])
     if shared:
         np.dot(h[:m], G[0], C[:m])
     for s in range(m):
         if not shared:
             _gradient(G[order[s]], nothing, h[s], C[s])
-        for k in range(K):
+        for k in range(h.shape[1]):
             # G holds the quadratic penalty, whose gradient does not belong here.
             C[s, k] += relax * (slope[s, k] - penalty[0] - penalty[1] * h[s, k])
-    if use_inverse:
+    if inverse.size > 0:
         np.dot(C[:m], inverse, U[:m])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _reach(m: Any, G: Any, inverse: Any, rows: Any, aims: Any) -> Any:
+    """Replace the codes of m rows by the exact minimisers of what was aimed at."""
+    order, _, _, _, _, _, h, passive = rows
+    _, C, U = aims
+    K, use_inverse = h.shape[1], inverse.size > 0
+    L, x, y, index = np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
     for s in range(m):
-        gram = G[0] if shared else G[order[s]]
+        gram = G[0] if G.shape[0] == 1 else G[order[s]]
         c, u, row, support = C[s], U[s], h[s], passive[s]
         if not _pivot(gram, inverse, use_inverse, c, u, row, support, y, index, L, x, 2 * K + 50):
             _active_set(gram, c, row, support, y, index, L, x, 3 * K + 10)
@@ -373,10 +379,9 @@ def alternate_l1(
     W: Any,
     G: Any,
     inverse: Any,
-    passive: Any,
+    cold: Any,
     penalty: Any,
     limits: Any,
-    weights: Any,
     relax: Any,
     tol: Any,
     max_iter: Any,
@@ -384,18 +389,27 @@ def alternate_l1(
 ) -> Any:
     """Alternate between the outliers of each row of V and its exact codes, until it settles.
 
-    ``result`` is (H, R, loss, cost, solved); the codes start at the rows of H. ``seen`` is empty
-    when there is no gap. ``G`` and ``inverse`` are as in :func:`nonnegative_codes`, with
-    ``relax * penalty[1]`` on the diagonal. ``limits`` are weight, upper and lower bound of the
-    outliers; where ``weights`` is infinite, the weight comes down from the size of the residual.
-    A row that has settled leaves the work arrays, so that all else is products of matrices.
+    ``result`` is (H, R, loss, cost, solved). The codes start at the rows of H or, ``cold``, at
+    those that are best without outliers; the outliers' weight then comes down from the size of
+    the residual. ``seen`` is empty when there is no gap. ``G`` and ``inverse`` are as in
+    :func:`nonnegative_codes`, with ``relax * penalty[1]`` on the diagonal. ``limits`` are weight,
+    upper and lower bound of the outliers. A row that has settled leaves the work arrays, so that
+    all else is products of matrices.
     """
     n, K = V.shape[0], W.shape[0]
     columns = np.ascontiguousarray(W.T)
-    z, e, h = np.empty_like(V), np.empty_like(V), result[0].copy()
-    rows = (np.arange(n), np.full(n, -1.0), weights, V.copy(), z, e, h, passive)  # -1: none before
+    z, e, h = np.empty_like(V), np.empty_like(V), result[0].astype(np.float64)
+    weights = np.full(n, V.dtype.type(np.inf) if cold else limits[0])
+    # No loss before this is -1.
+    rows = (np.arange(n), np.full(n, -1.0), weights, V.copy(), z, e, h, h > 0.0)
     narrow, slope = np.empty((n, K), dtype=V.dtype), np.empty((n, K), dtype=V.dtype)
-    C, U = np.empty((n, K)), np.empty((n, K))
+    aims = (slope, np.empty((n, K)), np.empty((n, K)))
+    if cold:
+        np.dot(V, columns, slope)
+        _aim(n, G, inverse, rows, penalty, 1.0, aims)
+        # The signs of the unconstrained solution are the best guess of the support there is.
+        rows[-1][:] = (aims[-1] > 0.0) | (inverse.size == 0)
+        _reach(n, G, inverse, rows, aims)
     m = n
     for step in range(max_iter + 1):
         for s in range(m):
@@ -405,7 +419,8 @@ def alternate_l1(
         if m == 0:
             return
         np.dot(e[:m], columns, slope[:m])
-        _follow(m, G, inverse, slope, rows, penalty, relax, C, U)
+        _aim(m, G, inverse, rows, penalty, relax, aims)
+        _reach(m, G, inverse, rows, aims)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
