@@ -11,7 +11,7 @@ from numba import njit
 
 # Entries of a solution below this share of its largest entry count as zero.
 _ROUNDING = 1e-13
-# A Cholesky pivot below this share of its diagonal entry marks a dependent column.
+# A pivot below this share of its diagonal entry marks a dependent column.
 _DEPENDENT = 1e-12
 # Rows of a dictionary whose slopes are found together.
 _ATOMS = 8
@@ -19,24 +19,25 @@ _ATOMS = 8
 SOLVED, CAPPED = 0, 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def _solve_subset(S: Any, b: Any, index: Any, n: Any, L: Any, x: Any) -> Any:
-    """Solve S[index, index] x = b[index] by Cholesky; return -1, or the place that broke down."""
+    """Solve S[index, index] x = b[index] by elimination; return -1, or the place that broke down.
+
+    S is definite, so that no rows have to be exchanged; the upper half is all that is needed.
+    """
     for i in range(n):
         x[i] = b[index[i]]
+        row, target = S[index[i]], L[i]
         for j in range(i, n):
-            L[i, j] = S[index[i], index[j]]
+            target[j] = row[index[j]]
     for j in range(n):
         row = L[j]
         pivot = row[j]
         if not pivot > _DEPENDENT * S[index[j], index[j]]:
             return j
-        scale = 1.0 / np.sqrt(pivot)
-        for k in range(j, n):
-            row[k] *= scale
-        x[j] *= scale
+        row[j] = 1.0 / pivot
         for i in range(j + 1, n):
-            factor = row[i]
+            factor = row[i] * row[j]
             target = L[i]
             for k in range(i, n):
                 target[k] -= factor * row[k]
@@ -46,7 +47,7 @@ def _solve_subset(S: Any, b: Any, index: Any, n: Any, L: Any, x: Any) -> Any:
         total = x[j]
         for k in range(j + 1, n):
             total -= row[k] * x[k]
-        x[j] = total / row[j]
+        x[j] = total * row[j]
     return -1
 
 
@@ -80,9 +81,8 @@ def _copy_row(source: Any, target: Any) -> Any:
 def _select(flags: Any, wanted: Any, index: Any) -> Any:
     n = 0
     for k in range(flags.size):
-        if flags[k] == wanted:
-            index[n] = k
-            n += 1
+        index[n] = k  # overwritten unless wanted: a branch would be guessed wrong too often
+        n += flags[k] == wanted
     return n
 
 
@@ -105,25 +105,32 @@ def _primal_point(G: Any, c: Any, passive: Any, h: Any, y: Any, index: Any, L: A
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _dual_point(
-    inverse: Any, u: Any, passive: Any, h: Any, y: Any, index: Any, L: Any, x: Any
-) -> Any:
-    """Set the same point from u = G^-1 c: the multipliers of the few entries held at zero."""
-    n = _select(passive, False, index)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _dual_point(inverse: Any, u: Any, n: Any, h: Any, y: Any, index: Any, L: Any, x: Any) -> Any:
+    """Set the same point from u = G^-1 c: the multipliers of the n entries held at zero."""
     if _solve_subset(inverse, u, index, n, L, x) >= 0:
         return False
     for k in range(h.size):
         h[k] = u[k]
         y[k] = 0.0
     for i in range(n):
-        row = inverse[index[i]]
+        row, factor = inverse[index[i]], x[i]
         for k in range(h.size):
-            h[k] -= x[i] * row[k]
-        y[index[i]] = -x[i]
+            h[k] -= factor * row[k]
+        y[index[i]] = -factor
     for i in range(n):
         h[index[i]] = 0.0
     return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _exchange(h: Any, y: Any, floor: Any, slack: Any, passive: Any, all_of_them: Any) -> Any:
+    """Move what is on the wrong side of the support to the other, or only the last of it."""
+    for k in range(h.size - 1, -1, -1):
+        wrong = (h[k] < floor) | (y[k] < slack)
+        passive[k] ^= wrong
+        if wrong and not all_of_them:
+            return
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -144,37 +151,27 @@ def _pivot(
     """Block principal pivoting with Murty's rule as a guard; False if it gave up."""
     K = h.size
     fewest, patience = K + 1, 3
-    slack = _ROUNDING * _largest(c)
+    slack = -_ROUNDING * _largest(c)
     for _ in range(max_pivots):
-        held = K - passive.sum()
+        held = _select(passive, False, index)
         done = False
         if use_inverse and 2 * held <= K:
-            done = _dual_point(inverse, u, passive, h, y, index, L, x)
+            done = _dual_point(inverse, u, held, h, y, index, L, x)
         if not done and not _primal_point(G, c, passive, h, y, index, L, x):
             return False
         floor = -_ROUNDING * _largest(h)
-        wrong, last = 0, -1
-        for k in range(K):
-            if (passive[k] and h[k] < floor) or (not passive[k] and y[k] < -slack):
-                wrong += 1
-                last = k
+        wrong = 0
+        for k in range(K):  # h is zero where it is held, and y elsewhere
+            wrong += (h[k] < floor) | (y[k] < slack)
         if wrong == 0:
             for k in range(K):
                 h[k] = max(h[k], 0.0)
             return True
-        exchange_all = True
         if wrong < fewest:
             fewest, patience = wrong, 3
-        elif patience > 0:
-            patience -= 1
         else:
-            exchange_all = False
-        for k in range(K):
-            if exchange_all or k == last:
-                if passive[k]:
-                    passive[k] = not h[k] < floor
-                else:
-                    passive[k] = y[k] < -slack
+            patience -= 1
+        _exchange(h, y, floor, slack, passive, patience >= 0)
     return False
 
 
