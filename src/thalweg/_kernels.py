@@ -256,15 +256,16 @@ def nonnegative_codes(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _split_l1(z: Any, weight: Any, bound: Any, lower: Any, e: Any) -> Any:
-    """Split one row z into outliers r and rest e = z - r; return e^2/2 + weight |r|, summed."""
+def _split_l1(z: Any, weight: Any, bound: Any, lower: Any, r: Any) -> Any:
+    """Move the outliers of one row z into r; return z^2/2 + weight |r|, summed, of what is left."""
     zero, half = z.dtype.type(0.0), z.dtype.type(0.5)
     total = zero
     for i in range(z.size):
-        r = min(max(z[i] - weight, zero), bound) + max(min(z[i] + weight, zero), lower)
-        rest = z[i] - r
-        e[i] = rest
-        total += half * rest * rest + weight * abs(r)
+        taken = min(max(z[i] - weight, zero), bound) + max(min(z[i] + weight, zero), lower)
+        rest = z[i] - taken
+        r[i] = taken
+        z[i] = rest
+        total += half * rest * rest + weight * abs(taken)
     return total
 
 
@@ -274,8 +275,10 @@ def envelope_l1(Z: Any, weight: Any, bound: Any, lower: Any, E: Any, values: Any
 
     r minimises (z - r)^2/2 + weight |r| over lower <= r <= bound, where lower is -bound or 0.
     """
+    r = np.empty(Z.shape[1], dtype=Z.dtype)
     for s in range(Z.shape[0]):
-        values[s] = _split_l1(Z[s], weight, bound, lower, E[s])
+        _copy_row(Z[s], E[s])
+        values[s] = _split_l1(E[s], weight, bound, lower, r)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -295,41 +298,50 @@ def _next_weight(z: Any, weight: Any, target: Any, last: Any) -> Any:
     return target if last else max(size, target)
 
 
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _residual(v: Any, seen: Any, z: Any, hidden: Any) -> Any:
+    """Turn z = W h into v - W h; what of it lies behind gaps goes into hidden."""
+    for i in range(v.size):
+        z[i] = v[i] - z[i]
+    for i in range(seen.size):
+        hidden[i] = z[i] * (not seen[i])
+        z[i] *= seen[i]
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _settle(
-    last: Any, m: Any, seen: Any, rows: Any, penalty: Any, limits: Any, tol: Any, result: Any
+    last: Any,
+    m: Any,
+    V: Any,
+    seen: Any,
+    rows: Any,
+    penalty: Any,
+    limits: Any,
+    tol: Any,
+    result: Any,
 ) -> Any:
     """Evaluate m rows at work; record those that have settled, pack the others; return how many."""
-    order, previous, weights, v, z, e, h, passive = rows
+    order, previous, weights, z, h, passive = rows
     H, R, loss, cost, solved = result
-    F, gaps, kept = v.shape[1], seen.size > 0, 0
+    gaps, hidden, kept = seen.size > 0, np.zeros(V.shape[1], dtype=V.dtype), 0
     for s in range(m):
         t = order[s]
-        for i in range(F):
-            z[s, i] = v[s, i] - z[s, i]
-        if gaps:  # a gap's outlier takes all that is left, and costs nothing
-            for i in range(F):
-                R[t, i] = z[s, i]
-                z[s, i] *= seen[t, i]
+        _residual(V[t], seen[t] if gaps else seen.ravel(), z[s], hidden)
         weights[s] = _next_weight(z[s], weights[s], limits[0], last)
-        fit = float(_split_l1(z[s], weights[s], limits[1], limits[2], e[s]))
+        fit = float(_split_l1(z[s], weights[s], limits[1], limits[2], R[t]))
         for k in range(h.shape[1]):
             fit += penalty[0] * h[s, k] + 0.5 * penalty[1] * h[s, k] * h[s, k]
         settled = abs(previous[s] - fit) <= tol * previous[s]
         if weights[s] > limits[0]:  # of another problem, and to be compared with nothing
             fit = -1.0
         if settled or last:
-            square = 0.0
-            for i in range(F):
-                square += e[s, i] * e[s, i]
-                if not gaps or seen[t, i]:
-                    R[t, i] = z[s, i] - e[s, i]
+            if gaps:  # a gap's outlier takes all that is left, and costs nothing
+                R[t] += hidden
             _copy_row(h[s], H[t])
-            loss[t], cost[t], solved[t] = fit, fit - 0.5 * square, settled
+            loss[t], cost[t], solved[t] = fit, fit - 0.5 * np.dot(z[s], z[s]), settled
             continue
         if kept < s:
-            _copy_row(v[s], v[kept])
-            _copy_row(e[s], e[kept])
+            _copy_row(z[s], z[kept])
             _copy_row(h[s], h[kept])
             _copy_row(passive[s], passive[kept])
         order[kept], previous[kept], weights[kept] = t, fit, weights[s]
@@ -340,7 +352,7 @@ def _settle(
 @njit(cache=True, nogil=True, error_model="numpy")
 def _aim(m: Any, G: Any, inverse: Any, rows: Any, penalty: Any, relax: Any, aims: Any) -> Any:
     """Set the linear terms C of the relaxed majoriser for m rows, and U = C @ inverse."""
-    order, _, _, _, _, _, h, _ = rows
+    order, _, _, _, h, _ = rows
     slope, C, U = aims
     shared, nothing = G.shape[0] == 1, np.zeros(h.shape[1])
     if shared:
@@ -358,7 +370,7 @@ def _aim(m: Any, G: Any, inverse: Any, rows: Any, penalty: Any, relax: Any, aims
 @njit(cache=True, nogil=True, error_model="numpy")
 def _reach(m: Any, G: Any, inverse: Any, rows: Any, aims: Any) -> Any:
     """Replace the codes of m rows by the exact minimisers of what was aimed at."""
-    order, _, _, _, _, _, h, passive = rows
+    order, _, _, _, h, passive = rows
     _, C, U = aims
     K, use_inverse = h.shape[1], inverse.size > 0
     L, x, y, index = np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
@@ -395,10 +407,10 @@ def alternate_l1(
     """
     n, K = V.shape[0], W.shape[0]
     columns = np.ascontiguousarray(W.T)
-    z, e, h = np.empty_like(V), np.empty_like(V), result[0].astype(np.float64)
+    z, h = np.empty_like(V), result[0].astype(np.float64)
     weights = np.full(n, V.dtype.type(np.inf) if cold else limits[0])
     # No loss before this is -1.
-    rows = (np.arange(n), np.full(n, -1.0), weights, V.copy(), z, e, h, h > 0.0)
+    rows = (np.arange(n), np.full(n, -1.0), weights, z, h, h > 0.0)
     narrow, slope = np.empty((n, K), dtype=V.dtype), np.empty((n, K), dtype=V.dtype)
     aims = (slope, np.empty((n, K)), np.empty((n, K)))
     if cold:
@@ -412,10 +424,10 @@ def alternate_l1(
         for s in range(m):
             _copy_row(h[s], narrow[s])
         np.dot(narrow[:m], W, z[:m])
-        m = _settle(step == max_iter, m, seen, rows, penalty, limits, tol, result)
+        m = _settle(step == max_iter, m, V, seen, rows, penalty, limits, tol, result)
         if m == 0:
             return
-        np.dot(e[:m], columns, slope[:m])
+        np.dot(z[:m], columns, slope[:m])
         _aim(m, G, inverse, rows, penalty, relax, aims)
         _reach(m, G, inverse, rows, aims)
 
