@@ -28,9 +28,10 @@ def revive(
     outlier. A revived atom starts without a past: its rows of the statistics are zero.
     """
     energy = np.diag(state.A)
-    if V.shape[1] == 0 or energy.min() > _DEAD * energy.mean() or energy.max() == 0.0:
+    least = _DEAD * energy.sum() / energy.size
+    if V.shape[1] == 0 or energy.min() > least or energy.max() == 0.0:
         return W, state
-    dead = [k for k in np.flatnonzero(energy <= _DEAD * energy.mean()) if k >= frozen]
+    dead = [k for k in np.flatnonzero(energy <= least) if k >= frozen]
     if not dead:
         return W, state
     clean = V - codes.R

@@ -103,7 +103,7 @@ class Surrogate:
         if n == 0:
             return state
         clean = V - codes.R
-        constant = np.vdot(clean.T, clean.T) / (2 * n) + np.mean(codes.cost)
+        constant = (0.5 * np.vdot(clean.T, clean.T) + codes.cost.sum()) / n
         n_samples = state.n_samples + n
         weight = state.weight * self.forgetting**n * (state.n_samples / n_samples) ** self.fade
         total = weight + self._weight(n)
