@@ -407,7 +407,7 @@ def alternate_l1(
     """
     n, K = V.shape[0], W.shape[0]
     columns = np.ascontiguousarray(W.T)
-    z, h = np.empty_like(V), result[0].astype(np.float64)
+    z, h = np.empty_like(V), np.zeros((n, K)) if cold else result[0].astype(np.float64)
     weights = np.full(n, V.dtype.type(np.inf) if cold else limits[0])
     # No loss before this is -1.
     rows = (np.arange(n), np.full(n, -1.0), weights, z, h, h > 0.0)
