@@ -11,30 +11,33 @@ from numba import njit
 
 # Entries of a solution below this share of its largest entry count as zero.
 _ROUNDING = 1e-13
-# A Cholesky pivot below this share of its diagonal entry marks a dependent column.
+# A pivot below this share of its diagonal entry marks a dependent column.
 _DEPENDENT = 1e-12
+# Rows of a dictionary whose slopes are found together.
+_ATOMS = 8
 
 SOLVED, CAPPED = 0, 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def _solve_subset(S: Any, b: Any, index: Any, n: Any, L: Any, x: Any) -> Any:
-    """Solve S[index, index] x = b[index] by Cholesky; return -1, or the place that broke down."""
+    """Solve S[index, index] x = b[index] by elimination; return -1, or the place that broke down.
+
+    S is definite, so that no rows have to be exchanged; the upper half is all that is needed.
+    """
     for i in range(n):
         x[i] = b[index[i]]
+        row, target = S[index[i]], L[i]
         for j in range(i, n):
-            L[i, j] = S[index[i], index[j]]
+            target[j] = row[index[j]]
     for j in range(n):
         row = L[j]
         pivot = row[j]
         if not pivot > _DEPENDENT * S[index[j], index[j]]:
             return j
-        scale = 1.0 / np.sqrt(pivot)
-        for k in range(j, n):
-            row[k] *= scale
-        x[j] *= scale
+        row[j] = 1.0 / pivot
         for i in range(j + 1, n):
-            factor = row[i]
+            factor = row[i] * row[j]
             target = L[i]
             for k in range(i, n):
                 target[k] -= factor * row[k]
@@ -44,7 +47,7 @@ def _solve_subset(S: Any, b: Any, index: Any, n: Any, L: Any, x: Any) -> Any:
         total = x[j]
         for k in range(j + 1, n):
             total -= row[k] * x[k]
-        x[j] = total / row[j]
+        x[j] = total * row[j]
     return -1
 
 
@@ -78,9 +81,8 @@ def _copy_row(source: Any, target: Any) -> Any:
 def _select(flags: Any, wanted: Any, index: Any) -> Any:
     n = 0
     for k in range(flags.size):
-        if flags[k] == wanted:
-            index[n] = k
-            n += 1
+        index[n] = k  # overwritten unless wanted: a branch would be guessed wrong too often
+        n += flags[k] == wanted
     return n
 
 
@@ -103,25 +105,32 @@ def _primal_point(G: Any, c: Any, passive: Any, h: Any, y: Any, index: Any, L: A
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _dual_point(
-    inverse: Any, u: Any, passive: Any, h: Any, y: Any, index: Any, L: Any, x: Any
-) -> Any:
-    """Set the same point from u = G^-1 c: the multipliers of the few entries held at zero."""
-    n = _select(passive, False, index)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def _dual_point(inverse: Any, u: Any, n: Any, h: Any, y: Any, index: Any, L: Any, x: Any) -> Any:
+    """Set the same point from u = G^-1 c: the multipliers of the n entries held at zero."""
     if _solve_subset(inverse, u, index, n, L, x) >= 0:
         return False
     for k in range(h.size):
         h[k] = u[k]
         y[k] = 0.0
     for i in range(n):
-        row = inverse[index[i]]
+        row, factor = inverse[index[i]], x[i]
         for k in range(h.size):
-            h[k] -= x[i] * row[k]
-        y[index[i]] = -x[i]
+            h[k] -= factor * row[k]
+        y[index[i]] = -factor
     for i in range(n):
         h[index[i]] = 0.0
     return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _exchange(h: Any, y: Any, floor: Any, slack: Any, passive: Any, all_of_them: Any) -> Any:
+    """Move what is on the wrong side of the support to the other, or only the last of it."""
+    for k in range(h.size - 1, -1, -1):
+        wrong = (h[k] < floor) | (y[k] < slack)
+        passive[k] ^= wrong
+        if wrong and not all_of_them:
+            return
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -142,37 +151,27 @@ def _pivot(
     """Block principal pivoting with Murty's rule as a guard; False if it gave up."""
     K = h.size
     fewest, patience = K + 1, 3
-    slack = _ROUNDING * _largest(c)
+    slack = -_ROUNDING * _largest(c)
     for _ in range(max_pivots):
-        held = K - passive.sum()
+        held = _select(passive, False, index)
         done = False
         if use_inverse and 2 * held <= K:
-            done = _dual_point(inverse, u, passive, h, y, index, L, x)
+            done = _dual_point(inverse, u, held, h, y, index, L, x)
         if not done and not _primal_point(G, c, passive, h, y, index, L, x):
             return False
         floor = -_ROUNDING * _largest(h)
-        wrong, last = 0, -1
-        for k in range(K):
-            if (passive[k] and h[k] < floor) or (not passive[k] and y[k] < -slack):
-                wrong += 1
-                last = k
+        wrong = 0
+        for k in range(K):  # h is zero where it is held, and y elsewhere
+            wrong += (h[k] < floor) | (y[k] < slack)
         if wrong == 0:
             for k in range(K):
                 h[k] = max(h[k], 0.0)
             return True
-        exchange_all = True
         if wrong < fewest:
             fewest, patience = wrong, 3
-        elif patience > 0:
-            patience -= 1
         else:
-            exchange_all = False
-        for k in range(K):
-            if exchange_all or k == last:
-                if passive[k]:
-                    passive[k] = not h[k] < floor
-                else:
-                    passive[k] = y[k] < -slack
+            patience -= 1
+        _exchange(h, y, floor, slack, passive, patience >= 0)
     return False
 
 
@@ -257,15 +256,16 @@ def nonnegative_codes(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _split_l1(z: Any, weight: Any, bound: Any, lower: Any, e: Any) -> Any:
-    """Split one row z into outliers r and rest e = z - r; return e^2/2 + weight |r|, summed."""
+def _split_l1(z: Any, weight: Any, bound: Any, lower: Any, r: Any) -> Any:
+    """Move the outliers of one row z into r; return z^2/2 + weight |r|, summed, of what is left."""
     zero, half = z.dtype.type(0.0), z.dtype.type(0.5)
     total = zero
     for i in range(z.size):
-        r = min(max(z[i] - weight, zero), bound) + max(min(z[i] + weight, zero), lower)
-        rest = z[i] - r
-        e[i] = rest
-        total += half * rest * rest + weight * abs(r)
+        taken = min(max(z[i] - weight, zero), bound) + max(min(z[i] + weight, zero), lower)
+        rest = z[i] - taken
+        r[i] = taken
+        z[i] = rest
+        total += half * rest * rest + weight * abs(taken)
     return total
 
 
@@ -275,8 +275,10 @@ def envelope_l1(Z: Any, weight: Any, bound: Any, lower: Any, E: Any, values: Any
 
     r minimises (z - r)^2/2 + weight |r| over lower <= r <= bound, where lower is -bound or 0.
     """
+    r = np.empty(Z.shape[1], dtype=Z.dtype)
     for s in range(Z.shape[0]):
-        values[s] = _split_l1(Z[s], weight, bound, lower, E[s])
+        _copy_row(Z[s], E[s])
+        values[s] = _split_l1(E[s], weight, bound, lower, r)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -296,41 +298,50 @@ def _next_weight(z: Any, weight: Any, target: Any, last: Any) -> Any:
     return target if last else max(size, target)
 
 
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _residual(v: Any, seen: Any, z: Any, hidden: Any) -> Any:
+    """Turn z = W h into v - W h; what of it lies behind gaps goes into hidden."""
+    for i in range(v.size):
+        z[i] = v[i] - z[i]
+    for i in range(seen.size):
+        hidden[i] = z[i] * (not seen[i])
+        z[i] *= seen[i]
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _settle(
-    last: Any, m: Any, seen: Any, rows: Any, penalty: Any, limits: Any, tol: Any, result: Any
+    last: Any,
+    m: Any,
+    V: Any,
+    seen: Any,
+    rows: Any,
+    penalty: Any,
+    limits: Any,
+    tol: Any,
+    result: Any,
 ) -> Any:
     """Evaluate m rows at work; record those that have settled, pack the others; return how many."""
-    order, previous, weights, v, z, e, h, passive = rows
+    order, previous, weights, z, h, passive = rows
     H, R, loss, cost, solved = result
-    F, gaps, kept = v.shape[1], seen.size > 0, 0
+    gaps, hidden, kept = seen.size > 0, np.zeros(V.shape[1], dtype=V.dtype), 0
     for s in range(m):
         t = order[s]
-        for i in range(F):
-            z[s, i] = v[s, i] - z[s, i]
-        if gaps:  # a gap's outlier takes all that is left, and costs nothing
-            for i in range(F):
-                R[t, i] = z[s, i]
-                z[s, i] *= seen[t, i]
+        _residual(V[t], seen[t] if gaps else seen.ravel(), z[s], hidden)
         weights[s] = _next_weight(z[s], weights[s], limits[0], last)
-        fit = float(_split_l1(z[s], weights[s], limits[1], limits[2], e[s]))
+        fit = float(_split_l1(z[s], weights[s], limits[1], limits[2], R[t]))
         for k in range(h.shape[1]):
             fit += penalty[0] * h[s, k] + 0.5 * penalty[1] * h[s, k] * h[s, k]
         settled = abs(previous[s] - fit) <= tol * previous[s]
         if weights[s] > limits[0]:  # of another problem, and to be compared with nothing
             fit = -1.0
         if settled or last:
-            square = 0.0
-            for i in range(F):
-                square += e[s, i] * e[s, i]
-                if not gaps or seen[t, i]:
-                    R[t, i] = z[s, i] - e[s, i]
+            if gaps:  # a gap's outlier takes all that is left, and costs nothing
+                R[t] += hidden
             _copy_row(h[s], H[t])
-            loss[t], cost[t], solved[t] = fit, fit - 0.5 * square, settled
+            loss[t], cost[t], solved[t] = fit, fit - 0.5 * np.dot(z[s], z[s]), settled
             continue
         if kept < s:
-            _copy_row(v[s], v[kept])
-            _copy_row(e[s], e[kept])
+            _copy_row(z[s], z[kept])
             _copy_row(h[s], h[kept])
             _copy_row(passive[s], passive[kept])
         order[kept], previous[kept], weights[kept] = t, fit, weights[s]
@@ -339,26 +350,32 @@ def _settle(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _follow(
-    m: Any, G: Any, inverse: Any, slope: Any, rows: Any, penalty: Any, relax: Any, C: Any, U: Any
-) -> Any:
-    """Replace the codes of m rows by the exact minimisers of the relaxed majoriser."""
-    order, _, _, _, _, _, h, passive = rows
-    K = h.shape[1]
-    L, x, y, index = np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
-    shared, use_inverse, nothing = G.shape[0] == 1, inverse.size > 0, np.zeros(K)
+def _aim(m: Any, G: Any, inverse: Any, rows: Any, penalty: Any, relax: Any, aims: Any) -> Any:
+    """Set the linear terms C of the relaxed majoriser for m rows, and U = C @ inverse."""
+    order, _, _, _, h, _ = rows
+    slope, C, U = aims
+    shared, nothing = G.shape[0] == 1, np.zeros(h.shape[1])
     if shared:
         np.dot(h[:m], G[0], C[:m])
     for s in range(m):
         if not shared:
             _gradient(G[order[s]], nothing, h[s], C[s])
-        for k in range(K):
+        for k in range(h.shape[1]):
             # G holds the quadratic penalty, whose gradient does not belong here.
             C[s, k] += relax * (slope[s, k] - penalty[0] - penalty[1] * h[s, k])
-    if use_inverse:
+    if inverse.size > 0:
         np.dot(C[:m], inverse, U[:m])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _reach(m: Any, G: Any, inverse: Any, rows: Any, aims: Any) -> Any:
+    """Replace the codes of m rows by the exact minimisers of what was aimed at."""
+    order, _, _, _, h, passive = rows
+    _, C, U = aims
+    K, use_inverse = h.shape[1], inverse.size > 0
+    L, x, y, index = np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
     for s in range(m):
-        gram = G[0] if shared else G[order[s]]
+        gram = G[0] if G.shape[0] == 1 else G[order[s]]
         c, u, row, support = C[s], U[s], h[s], passive[s]
         if not _pivot(gram, inverse, use_inverse, c, u, row, support, y, index, L, x, 2 * K + 50):
             _active_set(gram, c, row, support, y, index, L, x, 3 * K + 10)
@@ -371,10 +388,9 @@ def alternate_l1(
     W: Any,
     G: Any,
     inverse: Any,
-    passive: Any,
+    cold: Any,
     penalty: Any,
     limits: Any,
-    weights: Any,
     relax: Any,
     tol: Any,
     max_iter: Any,
@@ -382,33 +398,59 @@ def alternate_l1(
 ) -> Any:
     """Alternate between the outliers of each row of V and its exact codes, until it settles.
 
-    ``result`` is (H, R, loss, cost, solved); the codes start at the rows of H. ``seen`` is empty
-    when there is no gap. ``G`` and ``inverse`` are as in :func:`nonnegative_codes`, with
-    ``relax * penalty[1]`` on the diagonal. ``limits`` are weight, upper and lower bound of the
-    outliers; where ``weights`` is infinite, the weight comes down from the size of the residual.
-    A row that has settled leaves the work arrays, so that all else is products of matrices.
+    ``result`` is (H, R, loss, cost, solved). The codes start at the rows of H or, ``cold``, at
+    those that are best without outliers; the outliers' weight then comes down from the size of
+    the residual. ``seen`` is empty when there is no gap. ``G`` and ``inverse`` are as in
+    :func:`nonnegative_codes`, with ``relax * penalty[1]`` on the diagonal. ``limits`` are weight,
+    upper and lower bound of the outliers. A row that has settled leaves the work arrays, so that
+    all else is products of matrices.
     """
     n, K = V.shape[0], W.shape[0]
     columns = np.ascontiguousarray(W.T)
-    z, e, h = np.empty_like(V), np.empty_like(V), result[0].copy()
-    rows = (np.arange(n), np.full(n, -1.0), weights, V.copy(), z, e, h, passive)  # -1: none before
+    z, h = np.empty_like(V), np.zeros((n, K)) if cold else result[0].astype(np.float64)
+    weights = np.full(n, V.dtype.type(np.inf) if cold else limits[0])
+    # No loss before this is -1.
+    rows = (np.arange(n), np.full(n, -1.0), weights, z, h, h > 0.0)
     narrow, slope = np.empty((n, K), dtype=V.dtype), np.empty((n, K), dtype=V.dtype)
-    C, U = np.empty((n, K)), np.empty((n, K))
+    aims = (slope, np.empty((n, K)), np.empty((n, K)))
+    if cold:
+        np.dot(V, columns, slope)
+        _aim(n, G, inverse, rows, penalty, 1.0, aims)
+        # The signs of the unconstrained solution are the best guess of the support there is.
+        rows[-1][:] = (aims[-1] > 0.0) | (inverse.size == 0)
+        _reach(n, G, inverse, rows, aims)
     m = n
     for step in range(max_iter + 1):
         for s in range(m):
             _copy_row(h[s], narrow[s])
         np.dot(narrow[:m], W, z[:m])
-        m = _settle(step == max_iter, m, seen, rows, penalty, limits, tol, result)
+        m = _settle(step == max_iter, m, V, seen, rows, penalty, limits, tol, result)
         if m == 0:
             return
-        np.dot(e[:m], columns, slope[:m])
-        _follow(m, G, inverse, slope, rows, penalty, relax, C, U)
+        np.dot(z[:m], columns, slope[:m])
+        _aim(m, G, inverse, rows, penalty, relax, aims)
+        _reach(m, G, inverse, rows, aims)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _move_atom(w: Any, slope: Any, scale: Any, radius: Any, change: Any) -> Any:
-    """Minimise over one row w with w >= 0, |w| <= radius; what it moves by goes into change.
+def _slope_of_atom(w: Any, b: Any, half: Any, ahead: Any, behind: Any, slope: Any) -> Any:
+    """Set slope = b - ahead - behind; return what w adds to the objective before the sweep."""
+    total = w.dtype.type(0.0)
+    for i in range(w.size):
+        total += w[i] * (ahead[i] - half * w[i] - b[i])
+        slope[i] = b[i] - ahead[i] - behind[i]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _take_off(factor: Any, x: Any, y: Any) -> Any:
+    for i in range(x.size):
+        y[i] -= factor * x[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _move_atom(w: Any, slope: Any, scale: Any, radius: Any) -> Any:
+    """Minimise over one row w with w >= 0, |w| <= radius.
 
     Returned is what the objective falls by, times the scale.
     """
@@ -416,56 +458,45 @@ def _move_atom(w: Any, slope: Any, scale: Any, radius: Any, change: Any) -> Any:
     square = zero
     for i in range(w.size):
         moved = max(w[i] + scale * slope[i], zero)
-        change[i] = moved
         square += moved * moved
     shrink = min(radius / np.sqrt(square), one) if square > zero else one
     fall = zero
     for i in range(w.size):
-        moved = change[i] * shrink
+        moved = max(w[i] + scale * slope[i], zero) * shrink
         step = moved - w[i]
         fall += step * (scale * slope[i] - half * step)
-        change[i] = step
         w[i] = moved
     return fall
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def sweep_atoms(A: Any, D: Any, W: Any, radius: Any, free: Any) -> Any:
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep_atoms(A: Any, B: Any, W: Any, radius: Any, free: Any) -> Any:
     """One pass of exact minimisation over the rows w of W in turn, with w >= 0, |w| <= radius.
 
-    The objective is <W W', A>/2 - <W, B>; ``D = B - A @ W`` on entry and on exit. Four rows move
-    before all of D follows, so that D is read from memory a quarter as often. Returned is what
-    the objective has fallen by.
+    The objective is <W W', A>/2 - <W, B>; returned are its value before the pass and what it has
+    fallen by. A few rows get their slopes from the rows as they stand, by products of matrices;
+    only among these few does each then make up for those that have moved just before it.
     """
-    fall = 0.0
     K, F = W.shape
-    one = W.dtype.type(1.0)
-    slope = np.empty(F, dtype=W.dtype)
-    moves = np.zeros((4, F), dtype=W.dtype)
-    for first in range(0, K, 4):
-        last = min(first + 4, K)
+    upper, slope = np.triu(A), np.empty(F, dtype=W.dtype)
+    ahead, behind = np.empty((_ATOMS, F), dtype=W.dtype), np.zeros((_ATOMS, F), dtype=W.dtype)
+    value, fall = 0.0, 0.0
+    for first in range(0, K, _ATOMS):
+        last = min(first + _ATOMS, K)
+        np.dot(np.ascontiguousarray(upper[first:last, first:]), W[first:], ahead[: last - first])
+        if first > 0:
+            np.dot(np.ascontiguousarray(A[first:last, :first]), W[:first], behind[: last - first])
         for k in range(first, last):
-            change, scale = moves[k - first], one / A[k, k]
+            w, scale, i = W[k], W.dtype.type(1.0) / A[k, k], k - first
+            half = W.dtype.type(0.5) * A[k, k]
+            value += _slope_of_atom(w, B[k], half, ahead[i], behind[i], slope)
             # No weight, or one so small that its inverse is inf, and inf times zero NaN.
             if not free[k] or not 0.0 < scale < np.inf:
-                change[:] = 0.0
                 continue
-            _copy_row(D[k], slope)
             for j in range(first, k):
-                factor, other = A[k, j], moves[j - first]
-                for i in range(F):
-                    slope[i] -= factor * other[i]
-            fall += A[k, k] * _move_atom(W[k], slope, scale, radius, change)
-        for k in range(last - first, 4):
-            moves[k] = 0.0
-        m0, m1, m2, m3 = moves[0], moves[1], moves[2], moves[3]
-        for j in range(K):
-            target = D[j]
-            a0, a1 = A[first, j], A[min(first + 1, K - 1), j]
-            a2, a3 = A[min(first + 2, K - 1), j], A[min(first + 3, K - 1), j]
-            for i in range(F):
-                target[i] -= a0 * m0[i] + a1 * m1[i] + a2 * m2[i] + a3 * m3[i]
-    return fall
+                _take_off(A[k, j], W[j], slope)
+            fall += A[k, k] * _move_atom(w, slope, scale, radius)
+    return value, fall
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,5 +1,6 @@
 """Results do not depend on units, and the automatic weight is at least as good as the paper's."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,18 @@ def test_the_automatic_weight_follows_the_noise(plant: Any, solver: str) -> None
     ]
     assert weights[0] < 0.08
     assert weights[1] > 1.5 * weights[0]
+
+
+def test_a_settled_weight_is_looked_at_now_and_then(plant: Any) -> None:
+    """Every batch counts at first, one in four later; a model that was stored goes on alike."""
+    X = plant(600, 30, 3, 0, noise=0.02).X
+    model, weights = RobustOnlineNMF(3, random_state=0), []
+    for batch in np.split(X, 40):
+        stored = pickle.loads(pickle.dumps(model))
+        weights.append(model.partial_fit(batch).outlier_weight_)
+        assert stored.partial_fit(batch).outlier_weight_ == weights[-1]
+    changed = np.flatnonzero(np.diff(weights)) + 1
+    assert np.array_equal(changed, [*range(1, 20), *range(20, 40, 4)])
 
 
 def test_a_number_is_taken_as_it_is(make_robust: Any, X: Array) -> None:

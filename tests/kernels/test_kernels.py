@@ -364,24 +364,27 @@ def test_alternation_of_no_rows() -> None:
 
 @DTYPES
 @pytest.mark.parametrize("radius", [1.0, 0.05, inf])
-def test_sweep(dtype: Any, radius: float) -> None:
+@pytest.mark.parametrize("K", [5, 19])
+def test_sweep(dtype: Any, radius: float, K: int) -> None:
     rng = np.random.default_rng(15)
-    H = rng.random((5, 30))
+    H = rng.random((K, 30))
     H[3] = 0.0  # an atom that nothing uses
     A, B = H @ H.T, rng.normal(size=(7, 30)) @ H.T
-    W = rng.random((7, 5))
-    free = np.array([True, True, False, True, True])
+    W = rng.random((7, K))
+    free = np.arange(K) != 2
     A, B, W = (x.astype(dtype) for x in (A, B, W))
-    rows, slope = W.T.copy(), B.T - A @ W.T
+    rows, linear = W.T.copy(), B.T.copy()
     expected = W.astype(np.float64)
     scale = 1.0 if dtype == np.float64 else 1e8
     for _ in range(3):
-        _kernels.sweep_atoms(A, slope, rows, dtype(radius), free)
-        expected = reference.sweep_atoms(*(x.astype(float) for x in (A, B)), expected, radius, free)
+        wide = [x.astype(float) for x in (A, B)]
+        before = reference.dictionary_objective(*wide, expected)
+        value, fall = _kernels.sweep_atoms(A, linear, rows, dtype(radius), free)
+        expected = reference.sweep_atoms(*wide, expected, radius, free)
+        after = reference.dictionary_objective(*wide, expected)
         np.testing.assert_allclose(rows.T, expected, rtol=1e-12 * scale, atol=1e-13 * scale)
-        np.testing.assert_allclose(
-            slope, B.T - A @ rows, rtol=0, atol=1e-14 * scale * np.abs(B).max()
-        )
+        assert value == pytest.approx(before, rel=1e-13 * scale)
+        assert value - fall == pytest.approx(after, rel=1e-13 * scale)
     assert np.array_equal(rows[[2, 3]], W.T[[2, 3]])
 
 
@@ -399,7 +402,7 @@ def test_sweep_at_extreme_scales(size: float) -> None:
     A, B, W = H @ H.T, rng.random((4, 20)) @ H.T, rng.random((4, 3))
     rows = W.T.copy()
     free = np.ones(3, bool)
-    _kernels.sweep_atoms(A * size, (B.T - A @ rows) * size, rows, 1.0, free)
+    _kernels.sweep_atoms(A * size, B.T * size, rows, 1.0, free)
     np.testing.assert_allclose(rows.T, reference.sweep_atoms(A, B, W, 1.0, free), rtol=1e-12)
 
 
@@ -408,11 +411,11 @@ def test_sweep_leaves_out_atoms_of_no_weight(dtype: Any) -> None:
     """An energy so small that its inverse overflows must not poison the other atoms."""
     A = np.diag([1.0, 1e-39 if dtype == np.float32 else 1e-310]).astype(dtype)
     rows = np.full((2, 3), 0.5, dtype)
-    slope = np.array([[0.125, 0.0, -0.125], [0.0, 0.0, 0.0]], dtype)
-    _kernels.sweep_atoms(A, slope, rows, dtype(1.0), np.ones(2, bool))
+    linear = A @ rows + np.array([[0.125, 0.0, -0.125], [0.0, 0.0, 0.0]], dtype)
+    value, fall = _kernels.sweep_atoms(A, linear, rows, dtype(1.0), np.ones(2, bool))
     np.testing.assert_allclose(rows[0], [0.625, 0.5, 0.375], rtol=1e-6)
     np.testing.assert_array_equal(rows[1], 0.5)
-    np.testing.assert_array_equal(slope, 0.0)
+    np.testing.assert_allclose([value, fall], [-0.375, 0.015625], rtol=1e-6)
 
 
 # --- weighted Gram matrices, rows with a matrix of their own -------------------------------------

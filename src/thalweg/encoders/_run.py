@@ -132,7 +132,7 @@ def empty(problem: Problem) -> Codes:
     """Return room for the codes of a chunk."""
     F, B = problem.V.shape
     dtype = problem.V.dtype
-    H, R = np.zeros((B, problem.W.shape[1]), dtype).T, np.zeros((B, F), dtype).T
+    H, R = np.empty((B, problem.W.shape[1]), dtype).T, np.empty((B, F), dtype).T
     return Codes(H, R, np.zeros(B, dtype), np.zeros(B, dtype), np.zeros(B, np.bool_))
 
 

@@ -105,22 +105,21 @@ class Fast:
     ) -> Codes:
         """Run the same alternation as one kernel, for the outliers and penalties most used."""
         result, dtype = empty(problem), problem.V.dtype.type
-        H = np.array((walk.start(problem) if H0 is None else H0).T, dtype=np.float64, order="C")
+        if H0 is not None:
+            result.H[:] = H0
         _kernels.alternate_l1(
             np.ascontiguousarray(problem.V.T),
             _NO_GAPS if problem.seen is None else np.ascontiguousarray(problem.seen.T),
             np.ascontiguousarray(problem.W.T),
             *walk.gram,
-            H > 0.0,
+            H0 is None,
             (walk.l1, walk.l2),
             tuple(map(dtype, limits)),
-            np.full(len(H), np.inf if H0 is None else limits[0], dtype),
             _RELAXATION,
             max(self.tol, _ROUGH) if self.exit == "gap" else self.tol,
             self.max_iter,
-            (H, result.R.T, *result[2:]),
+            (result.H.T, result.R.T, *result[2:]),
         )
-        result.H[:] = H.T
         return result
 
 

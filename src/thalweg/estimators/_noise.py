@@ -12,7 +12,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.estimators._input import Batch
 
-__all__ = ["Noise", "measure"]
+__all__ = ["Noise", "due", "measure"]
 
 # Entries of a batch that are looked at.
 _ENTRIES = 1024
@@ -27,7 +27,9 @@ _MOST, _SLOPE, _LEAST = 2.0, 6.0, 1.0
 # the data's size.
 _FLOOR = 1e-4
 # The level follows the stream with a memory of so many batches.
-_MEMORY = 10
+_MEMORY = 20
+# Once the memory is full, the level moves slowly, and one batch in so many is looked at.
+_EVERY = 4
 
 
 class Noise(NamedTuple):
@@ -64,13 +66,18 @@ class Noise(NamedTuple):
         """Return the level with the latest batch taken in."""
         if latest.batches == 0:
             return self
-        share = 1.0 / min(self.batches + 1, _MEMORY)
+        share = 1.0 / (self.batches + 1) if self.batches < _MEMORY else _EVERY / _MEMORY
         return Noise(
             self.scale + share * (latest.scale - self.scale),
             self.far + share * (latest.far - self.far),
             self.size + share * (latest.size - self.size),
             self.batches + 1,
         )
+
+
+def due(n_batches: int) -> bool:
+    """Tell whether to look at the batch that comes after so many others."""
+    return n_batches < _MEMORY or n_batches % _EVERY == 0
 
 
 def measure(batch: Batch, W: Array, H: Array) -> Noise:

@@ -12,7 +12,7 @@ from thalweg.encoders.pgd import Pgd
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import Batch
-from thalweg.estimators._noise import Noise, measure
+from thalweg.estimators._noise import Noise, due, measure
 from thalweg.estimators._start import dictionary
 from thalweg.estimators._surface import Factorization
 from thalweg.prox import Prox
@@ -120,7 +120,7 @@ class Robust(Factorization):
             )
         return False
 
-    def _follow_noise(self, batch: Batch, W: Array, H: Array) -> None:
-        if self._automatic():
+    def _follow_noise(self, batch: Batch, n_batches: int, W: Array, H: Array) -> None:
+        if self._automatic() and due(n_batches):
             self.noise_ = self.noise_.follow(measure(batch, W, H))
             self.outlier_weight_ = self.noise_.weight or self.outlier_weight_

@@ -192,6 +192,7 @@ class Streaming(Factorization):
 
 def outlier_share(batch: Batch, R: Array) -> float:
     """Return the share of the entries seen that are outliers."""
+    taken = R != 0.0
     if batch.seen is None:
-        return int(np.count_nonzero(R)) / max(R.size, 1)
-    return int(np.count_nonzero(R * batch.seen)) / max(int(np.count_nonzero(batch.seen)), 1)
+        return int(np.count_nonzero(taken)) / max(R.size, 1)
+    return int(np.count_nonzero(taken & batch.seen)) / max(int(np.count_nonzero(batch.seen)), 1)

@@ -170,7 +170,7 @@ class RobustOnlineNMF(Robust, Streaming):
         )
 
     def _observe(self, batch: Batch, codes: Codes, W: Array) -> None:
-        self._follow_noise(batch, W, codes.H)
+        self._follow_noise(batch, self.n_batches_seen_, W, codes.H)
 
     def _tune(self, batch: Batch) -> Encoder:
         looser = _LOOSER if self.solver == "fast" else 1.0

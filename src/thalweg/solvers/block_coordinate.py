@@ -53,29 +53,28 @@ class BlockCoordinate:
         A = np.ascontiguousarray(A)
         rows = W.T.copy(order="C")
         linear = np.ascontiguousarray(B.T)
-        slope = linear - A @ rows  # minus the gradient, a row for each column of W
         sweep = _compiled if hasattr(g, "l2_radius") else _by_prox
-        value = _objective(rows, slope, linear)
         for _ in range(self.max_iter):
-            previous, value = value, value - sweep(A, slope, rows, g, free)
-            if settled(previous, value, constant, self.tol):
+            value, fall = sweep(A, linear, rows, g, free)
+            if settled(value, value - fall, constant, self.tol):
                 return rows.T, Status.CONVERGED
         return rows.T, Status.CAPPED
 
 
-def _objective(rows: Array, slope: Array, linear: Array) -> float:
-    """Return the quadratic part; g is zero for a constraint, and else only sets a scale."""
-    return -0.5 * float(np.vdot(rows, slope) + np.vdot(rows, linear))
+def _compiled(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
+    """Sweep once; return the quadratic part before, and what it has fallen by.
 
-
-def _compiled(A: Array, slope: Array, rows: Array, g: Prox, free: Mask) -> float:
-    """Sweep once; return what the quadratic part has fallen by."""
+    What g adds is zero for a constraint, and else only sets a scale.
+    """
     radius = rows.dtype.type(g.l2_radius)  # type: ignore[attr-defined]
-    return float(_kernels.sweep_atoms(A, slope, rows, radius, free))
+    value, fall = _kernels.sweep_atoms(A, linear, rows, radius, free)
+    return float(value), float(fall)
 
 
-def _by_prox(A: Array, slope: Array, rows: Array, g: Prox, free: Mask) -> float:
-    """Sweep once; return what the quadratic part has fallen by."""
+def _by_prox(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
+    """Do the same by the prox of each column."""
+    slope = linear - A @ rows  # minus the gradient, a row for each column of W
+    value = -0.5 * float(np.vdot(rows, slope) + np.vdot(rows, linear))
     fall = 0.0
     usable = np.diag(A) >= np.finfo(A.dtype).tiny  # below that the inverse may be infinite
     for k in np.flatnonzero(free & usable):
@@ -84,4 +83,4 @@ def _by_prox(A: Array, slope: Array, rows: Array, g: Prox, free: Mask) -> float:
         fall += float(np.vdot(step, slope[k]) - 0.5 * A[k, k] * np.vdot(step, step))
         slope -= np.outer(A[k], step)
         rows[k] = new
-    return fall
+    return value, fall

@@ -10,7 +10,7 @@ from thalweg._typing import Array, Mask
 
 __all__ = ["Gram", "nnls", "prepare"]
 
-# Above this condition number (in the 1-norm) the inverse is not used.
+# Above this condition number (in the Frobenius norm) the inverse is not used.
 _TRUSTED = 1e8
 _NOTHING = np.empty((0, 0))
 
@@ -113,4 +113,4 @@ def _trusted_inverse(G: Array) -> Array:
 
 
 def _norm(G: Array) -> float:
-    return float(np.abs(G).sum(axis=0).max(initial=0.0))
+    return float(np.sqrt(np.vdot(G, G)))

@@ -29,9 +29,10 @@ def revive(
     """
     energy = np.einsum("...kk->...k", state.A)
     energy = energy if energy.ndim == 1 else energy.sum(axis=0)
-    if V.shape[1] == 0 or energy.min() > _DEAD * energy.mean() or energy.max() == 0.0:
+    least = _DEAD * energy.sum() / energy.size
+    if V.shape[1] == 0 or energy.min() > least or energy.max() == 0.0:
         return W, state
-    dead = [k for k in np.flatnonzero(energy <= _DEAD * energy.mean()) if k >= frozen]
+    dead = [k for k in np.flatnonzero(energy <= least) if k >= frozen]
     if not dead:
         return W, state
     clean = V - codes.R

@@ -104,7 +104,7 @@ class Surrogate:
         if n == 0:
             return state
         clean = V - codes.R
-        constant = np.einsum("fb,fb->", clean, clean) / (2 * n) + np.mean(codes.cost)
+        constant = (0.5 * np.vdot(clean.T, clean.T) + codes.cost.sum()) / n
         share, total, n_samples = batch_share(
             state.weight, state.n_samples, n, self.forgetting, self.fade
         )
