@@ -113,14 +113,14 @@ def weighted_grams(weights: Array, X: Array) -> Array:
     )
 
 
-def sweep_rows(A: Array, B: Array, W: Array, lower: float, free: Array, sweeps: int) -> Array:
+def sweep_rows(A: Array, B: Array, W: Array, lower: Array, free: Array, sweeps: int) -> Array:
     """Return W after exact minimisation over each entry of each row in turn, ``sweeps`` times."""
     W = W.copy()
     for f in range(len(W)):
         for k in list(np.flatnonzero(free)) * sweeps:
             if A[f, k, k] > 0:
                 rest = B[f, k] - sum(A[f, k, j] * W[f, j] for j in range(W.shape[1]) if j != k)
-                W[f, k] = max(rest / A[f, k, k], lower)
+                W[f, k] = max(rest / A[f, k, k], lower[k])
     return W
 
 

@@ -21,27 +21,33 @@ def products_at(indptr: Any, indices: Any, W: Any, H: Any, found: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _explain(atoms: Any, v: Any, n: Any, h: Any, floor: Any, back: Any) -> Any:
-    """Set back_k to the sum of v_i a_ik / p_i, with p = A h the model of n counts."""
+def _explain(atoms: Any, v: Any, n: Any, h: Any, haze: Any, back: Any) -> Any:
+    """Set back_k to the sum of v_i a_ik / p_i, with p = A h + haze the model of n counts.
+
+    Returned is the sum of v_i haze / p_i: what the haze explains.
+    """
     K = h.size
+    hidden = 0.0
     for k in range(K):
         back[k] = 0.0
     for i in range(n):
         a = atoms[i]
-        p = floor
+        p = haze
         for k in range(K):
             p += a[k] * h[k]
         share = v[i] / p
+        hidden += share * haze
         for k in range(K):
             back[k] += share * a[k]
+    return hidden
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _log_likelihood(atoms: Any, v: Any, n: Any, h: Any, floor: Any) -> Any:
+def _log_likelihood(atoms: Any, v: Any, n: Any, h: Any, haze: Any) -> Any:
     """Return the sum of v_i log(p_i / v_i) + v_i."""
     total = 0.0
     for i in range(n):
-        p = floor
+        p = haze
         for k in range(h.size):
             p += atoms[i, k] * h[k]
         total += v[i] * (1.0 + np.log(p / v[i]))
@@ -55,13 +61,13 @@ def count_codes(
     data: Any,
     W: Any,
     mass: Any,
-    floor: Any,
+    haze: Any,
     H: Any,
     loss: Any,
     tol: Any,
     max_iter: Any,
 ) -> Any:
-    """Minimise mass' h - sum_i v_i log((W h)_i) over h >= 0 for each sparse row v.
+    """Minimise mass' h - sum_i v_i log((W h + haze sum(v))_i) over h >= 0, for sparse rows v.
 
     Expectation-maximisation from the rows of H, until the duality gap is below ``tol`` times
     the divergence: with y = v / p, and rho the largest entry of W'y / mass, y / rho is feasible
@@ -85,17 +91,19 @@ def count_codes(
                 v[n] = data[i]
                 total += data[i]
                 n += 1
-        lowest = floor * total
+        constant = haze * total
         for step in range(max_iter + 1):
-            _explain(atoms, v, n, h, lowest, back)
+            hidden = _explain(atoms, v, n, h, constant, back)
             rho, cost = 0.0, 0.0
             for k in range(K):
                 cost += m[k] * h[k]
                 rho = max(rho, back[k] / m[k])
-            gap = cost - total + total * np.log(rho) if total > 0.0 else cost
+            gap = cost
+            if total > 0.0:
+                gap += total * np.log(rho) - total + hidden / rho
             # The logarithms of the divergence are looked up when it is about to matter.
             if gap <= 4.0 * tol * total or step == max_iter:
-                loss[s] = cost - _log_likelihood(atoms, v, n, h, lowest)
+                loss[s] = cost - _log_likelihood(atoms, v, n, h, constant)
                 if gap <= tol * loss[s]:
                     break
                 if step == max_iter:

@@ -26,7 +26,10 @@ def weighted_grams(weights: Any, X: Any, keep: Any, share: Any, grams: Any) -> A
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def sweep_rows(A: Any, B: Any, W: Any, lower: Any, free: Any, sweeps: Any) -> Any:
-    """Lower w' A_f w / 2 - b_f' w in each row w >= lower of W, one entry after the other."""
+    """Lower w' A_f w / 2 - b_f' w in each row w >= lower of W, one entry after the other.
+
+    ``lower`` has a bound for each column.
+    """
     F, K = W.shape
     for f in range(F):
         for _ in range(sweeps):
@@ -37,4 +40,4 @@ def sweep_rows(A: Any, B: Any, W: Any, lower: Any, free: Any, sweeps: Any) -> An
                 slope = B[f, k]
                 for j in range(K):
                     slope -= A[f, k, j] * W[f, j]
-                W[f, k] = max(W[f, k] + slope / curve, lower)
+                W[f, k] = max(W[f, k] + slope / curve, lower[k])

@@ -65,7 +65,7 @@ class Counts:
         atoms = np.ascontiguousarray(W)
         mass = atoms.sum(axis=0)[None] if seen is None else seen.T.astype(W.dtype) @ atoms
         mass = np.maximum(mass + W.dtype.type(l1), np.finfo(W.dtype).tiny)
-        floor = W.dtype.type(np.finfo(W.dtype).eps ** 0.75 / len(W))
+        haze = W.dtype.type(np.finfo(W.dtype).eps ** 0.75 / len(W))
         loss = np.zeros(len(H), dtype=W.dtype)
         _kernels.count_codes(
             rows.indptr,
@@ -73,7 +73,7 @@ class Counts:
             rows.data,
             atoms,
             mass,
-            floor,
+            haze,
             H,
             loss,
             self.tol,

@@ -83,15 +83,15 @@ class Fidelity:
         return H
 
     def model(self, H: Array) -> Array:
-        """Return W H, kept above a tiny share of the mean of each sample.
+        """Return W H, and a tiny share of the mean of each sample.
 
         No loss is then infinite, not even where no atom has anything.
         """
         P = times(self.W, H)
-        floor = np.finfo(P.dtype).eps ** 0.75 * self._totals() / len(P)
+        haze = np.finfo(P.dtype).eps ** 0.75 * self._totals() / len(P)
         if self.seen is not None:  # where nothing was seen any model will do
-            floor[~self.seen.any(axis=0)] = 1.0
-        np.maximum(P, floor.astype(P.dtype), out=P)
+            haze[~self.seen.any(axis=0)] = 1.0
+        P += haze.astype(P.dtype)
         return P
 
     def value(self, P: Array, H: Array) -> Array:

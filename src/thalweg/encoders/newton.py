@@ -26,9 +26,11 @@ _WARM = 3
 # A share of the mean diagonal that keeps a Gram matrix of few entries from being singular.
 _RIDGE = 1e-11
 # Share of the predicted decrease that a step has to reach, and how often it is halved for it.
-_ARMIJO, _HALVINGS = 1e-4, 40
+_ARMIJO, _HALVINGS = 1e-4, 8
 # A loss below this share of the first one is as good as zero.
 _NOTHING = 1e-12
+# Share of a sample's mean code that a zero one gets, to be multiplied.
+_SEED = 1e-9
 # How much steeper than that of the mean residual the weight of an entry may be.
 _STEEPEST = 1e4
 # Steps that fall by more than this share of the one before are taken to fall by this share.
@@ -126,16 +128,28 @@ def _step(
     curvature = _bounded(fidelity.curvature(P), fidelity)
     move = _minimum(fidelity, H, slope, curvature).astype(H.dtype, copy=False) - H
     promised = -np.einsum("kb,kb->b", slope, move)
-    # Rounding, or a kink of the loss, may leave no way down: such a sample stays.
-    move[:, ~(promised > 0.0)] = 0.0
-    tried, model, reached = _search(fidelity, H, P, move, value, promised)
+    tried, model, reached, short = _search(fidelity, H, move, value, promised)
+    if short.any():
+        # Where the quadratic is of no use (an entry hardly explained, a kink), a multiplicative
+        # update never fails; where nothing is left but rounding, a sample stays.
+        stuck = short & (np.abs(promised) > _NOTHING * value)
+        tried = np.where(stuck, _multiplied(fidelity, H), np.where(short, H, tried))
+        model = fidelity.model(tried)
+        reached = fidelity.value(model, tried)
     bend = np.sum(curvature * (model - P) ** 2, axis=0)
     bend += fidelity.l2 * np.sum((tried - H) ** 2, axis=0)
     expected = -np.einsum("kb,kb->b", slope, tried - H) - 0.5 * bend
     fall = value - reached
     # Weights that majorise a robust loss have little to do with how it bends.
     trusted = curvature.shape != model.shape or fidelity.loss.growth[1] > 0.0
-    return tried, model, fall, np.abs(fall - expected) if trusted else fall
+    surprise = np.abs(fall - expected) if trusted else fall
+    return tried, model, fall, np.where(short, _SLOWEST / (1.0 - _SLOWEST) * fall, surprise)
+
+
+def _multiplied(fidelity: Fidelity, H: Array) -> Array:
+    """Return the codes after a multiplicative update, for which none may be zero."""
+    H = np.maximum(H, H.dtype.type(_SEED) * H.mean(axis=0))
+    return multiply(fidelity, H, fidelity.model(H))
 
 
 def _bounded(curvature: Array, fidelity: Fidelity) -> Array:
@@ -155,19 +169,23 @@ def _bounded(curvature: Array, fidelity: Fidelity) -> Array:
 
 
 def _search(
-    fidelity: Fidelity, H: Array, P: Array, move: Array, value: Array, promised: Array
-) -> tuple[Array, Array, Array]:
-    """Halve the step of each sample until its objective falls by a share of what was promised."""
+    fidelity: Fidelity, H: Array, move: Array, value: Array, promised: Array
+) -> tuple[Array, Array, Array, Mask]:
+    """Halve the step of each sample until its objective falls by a share of what was promised.
+
+    The last result tells for which samples that did not come about.
+    """
     step = np.ones_like(value)
+    hopeless = ~(promised > 0.0)
     for _ in range(_HALVINGS):
         tried = H + step * move
         model = fidelity.model(tried)
         reached = fidelity.value(model, tried)
-        short = ~(reached <= value - _ARMIJO * step * promised) & (promised > 0.0)
-        if not short.any():
-            return tried, model, reached
+        short = ~(reached <= value - _ARMIJO * step * promised)
+        if not (short & ~hopeless).any():
+            break
         step[short] /= 2.0
-    return np.where(short, H, tried), np.where(short, P, model), np.where(short, value, reached)
+    return tried, model, reached, short | hopeless
 
 
 def _minimum(fidelity: Fidelity, H: Array, slope: Array, curvature: Array) -> Array:

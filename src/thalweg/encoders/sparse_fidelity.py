@@ -88,13 +88,12 @@ class SparseFidelity(Fidelity):
     V: Any
 
     def model(self, H: Array) -> Array:
-        """Return the entries of W H where V has one, above a tiny share of the data's mean."""
+        """Return the entries of W H where V has one, and a tiny share of the sample's mean."""
         P = np.empty_like(self.V.data)
         rows, atoms = np.ascontiguousarray(H.T), np.ascontiguousarray(self.W)
         _kernels.products_at(self.V.indptr, self.V.indices, atoms, rows, P)
-        floor = np.finfo(P.dtype).eps ** 0.75 * self._totals() / len(self.W)
-        each = np.repeat(floor, np.diff(self.V.indptr)).astype(P.dtype)
-        np.maximum(P, each, out=P)
+        haze = np.finfo(P.dtype).eps ** 0.75 * self._totals() / len(self.W)
+        P += np.repeat(haze, np.diff(self.V.indptr)).astype(P.dtype)
         return P
 
     def value(self, P: Array, H: Array) -> Array:

@@ -65,6 +65,7 @@ def _refine(r: Array, neg: Array, pos: Array, l2: Array | float, up: float, down
         linear, quadratic = pos * np.exp(up * x), l2 * np.exp(x)
         total = linear + quadratic
         rise = (up * linear + quadratic) / np.where(total > 0.0, total, 1) + down
+        rise = np.where(rise > 0.0, rise, 1)  # neither part has anything
         excess = np.log(total, out=np.zeros_like(total), where=known) + down * x - log_neg
         x = x - np.where(known, excess / rise, 0)
     return np.where(known, np.exp(x), 0).astype(r.dtype, copy=False)

@@ -1,6 +1,6 @@
 """The scale of an atom: what its codes gain it may lose, and the other way round."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,16 +11,17 @@ from thalweg.prox import Prox
 if TYPE_CHECKING:
     from thalweg.updates.surrogate import Statistics
 
-__all__ = ["lowest", "priced", "rescaled", "sizes"]
+__all__ = ["Price", "lowest", "priced", "rescaled", "sizes"]
 
-# A loss that is infinite where the model is zero keeps every entry above this share of the
-# largest: [D] bounds the sums of the rows for the same reason.
+# A loss that is infinite where the model is zero keeps every entry above this share of its
+# column's largest: [D] bounds the sums of the rows for the same reason.
 _LOWEST = 1e-12
 
 
-def lowest(W: Array, loss: Divergence) -> float:
-    """Return the smallest entry that W may have under a loss."""
-    return float(_LOWEST * W.max(initial=0.0)) if loss.growth[1] > 0.0 else 0.0
+def lowest(W: Array, loss: Divergence) -> Array:
+    """Return the smallest entry that each column of W may have under a loss."""
+    share = _LOWEST if loss.growth[1] > 0.0 else 0.0
+    return W.dtype.type(share) * W.max(axis=0, initial=0.0)
 
 
 def sizes(W: Array, constraint: Prox, free: Mask) -> Array:
@@ -29,22 +30,36 @@ def sizes(W: Array, constraint: Prox, free: Mask) -> Array:
     return np.where(free & (size > 0.0) & np.isfinite(size), size, W.dtype.type(1))
 
 
-def priced(W: Array, H: Array, constraint: Prox, l1: float, l2: float) -> tuple[Array, Array]:
-    """Return the slopes in W of the codes' penalty, when atoms are free but codes pay for them.
+class Price(NamedTuple):
+    """What the codes' penalty asks of W: slopes, one number for each atom.
+
+    Attributes
+    ----------
+    flat : array of shape (K,)
+        The slope in each entry.
+    square : array of shape (K,)
+        The slope relative to the entry itself.
+    shared : array of shape (K,)
+        A slope in each entry that grows with their sum, from this where it is made.
+    """
+
+    flat: Array
+    square: Array
+    shared: Array
+
+
+def priced(H: Array, constraint: Prox, l1: float, l2: float) -> Price:
+    """Return the price of atoms on the border of the set, when codes H are penalised.
 
     The penalty of a code h of an atom w in the set is that of h g for an atom of any size, g
     the set's gauge of the atom: so W may move without the constraint, and be rescaled at no
-    cost. The mean of l1 h g + l2 (h g)^2 / 2 is majorised by a linear function of W, whose
-    coefficients come first, and a square, whose come second. (Le Roux, Hershey and Weninger,
-    "Sparse NMF - half-baked or well done?", 2015, show what else goes wrong.)
+    cost. (Le Roux, Hershey and Weninger, "Sparse NMF - half-baked or well done?", 2015, show what
+    goes wrong else.) The mean of l1 h g + l2 (h g)^2 / 2 is majorised by the integral of the
+    price's slopes, for which (sum w)^2 <= sum w~ sum w^2 / w~.
     """
     linear, square = constraint.price  # type: ignore[attr-defined]
-    size = l1 * H.mean(axis=1) + l2 * np.mean(H**2, axis=1)
-    slope = np.full(W.shape, linear * l1 * H.mean(axis=1), W.dtype)
-    bend = np.full(W.shape, square * size, W.dtype)
-    if linear and l2:  # (sum w)^2 <= sum w~ sum w^2 / w~
-        bend += linear * l2 * np.mean(H**2, axis=1) / np.maximum(W, np.finfo(W.dtype).tiny)
-    return slope, bend
+    mean, squares = l1 * H.mean(axis=1), l2 * np.mean(H**2, axis=1)
+    return Price(linear * mean, square * (mean + squares), linear * squares)
 
 
 def rescaled(

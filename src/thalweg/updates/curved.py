@@ -84,7 +84,7 @@ class Curved:
         probe = np.ones((F, 2), W.dtype)
         shape = self._curvature(self.loss.curvature(probe, probe)).shape
         zero = np.zeros(())
-        A = np.zeros((F, K, K) if shape == (F, 2) and F > 1 else (K, K), W.dtype)
+        A = np.zeros((K, K) if shape[0] == 1 else (F, K, K), W.dtype)
         return Statistics(A, np.zeros((K, F), W.dtype).T, zero, zero, zero)
 
     def step(
@@ -109,21 +109,23 @@ class Curved:
         counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade)
         keep, share = W.dtype.type(1.0 - counts.share), W.dtype.type(counts.share / n)
         rows = np.ascontiguousarray(H.T)
-        if state.A.ndim == 3:
-            curve = curve if seen is None else curve * seen
+        linear = curve * P - slope
+        if state.A.ndim == 2:
+            A = keep * state.A + (share * curve * H) @ rows
+        else:
+            curve = np.ascontiguousarray(np.broadcast_to(curve, V.shape))
+            if seen is not None:
+                curve, linear = curve * seen, linear * seen
             A = state.A.copy()
-            _kernels.weighted_grams(np.ascontiguousarray(curve), rows, keep, share, A)
-            linear = curve * P - slope
-        else:  # features may differ by factors: they do not change where a row is least
-            weights = np.ones_like(curve) if curve.shape[1] == 1 else curve
-            A = keep * state.A + (share * weights * H) @ rows
-            linear = weights * P - slope * (weights / curve)
+            _kernels.weighted_grams(curve, rows, keep, share, A)
         B = keep * state.B + (share * (rows.T @ linear.T)).T
         if self._rescales() and (self.code_l1 or self.code_l2):
-            price, bend = priced(W, H, self.constraint, self.code_l1, self.code_l2)
-            B -= W.dtype.type(counts.share) * price
+            price = priced(H, self.constraint, self.code_l1, self.code_l2)
+            # A square of a sum bends by at most the number of its terms.
+            spread = len(W) * self.constraint.price[0] * price.shared  # type: ignore[attr-defined]
+            B += W.dtype.type(counts.share) * (spread * W - price.flat - price.shared)
             diagonal = np.einsum("...kk->...k", A)
-            diagonal += W.dtype.type(counts.share) * (bend if A.ndim == 3 else bend.mean(axis=0))
+            diagonal += W.dtype.type(counts.share) * (price.square + spread)
         constant = np.mean(codes.loss)
         # It is that of W; the quadratic says what has changed since.
         constant += float(np.vdot(linear, P) - 0.5 * np.vdot((linear + slope), P)) / n

@@ -15,7 +15,7 @@ from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates._gauge import lowest, priced, sizes
+from thalweg.updates._gauge import Price, lowest, priced, sizes
 from thalweg.updates._means import batch_share, merge_means
 
 __all__ = ["Majorisers", "Multiplicative"]
@@ -119,8 +119,8 @@ class Multiplicative:
         up, down = self.loss.growth
         fidelity = fidelity_of(self.loss, V, W, seen)
         neg, pos = fidelity.split_in_dictionary(codes.H)
-        price, bend = self._price(W, codes.H)
-        pos = pos + n * price
+        price = self._price(codes.H)
+        pos = pos + n * price.flat
         touch = (
             float(np.mean(codes.loss))
             - (self._potential(pos, W, up + 1.0) - self._potential(neg, W, 1.0 - down)) / n
@@ -130,7 +130,7 @@ class Multiplicative:
         return Majorisers(
             keep * state.neg + share * (neg * W**down if down else neg),
             keep * state.pos + share * (pos * W**-up if up else pos),
-            keep * state.square + W.dtype.type(counts.share) * bend,
+            keep * state.square + W.dtype.type(counts.share) * (price.square + price.shared / W),
             np.asarray((1.0 - counts.share) * state.constant + counts.share * touch),
             counts.weight,
             counts.n_samples,
@@ -164,15 +164,16 @@ class Multiplicative:
         neg = self._potential(state.neg * W**-down, W, 1.0 - down)
         return float(pos - neg + 0.5 * np.vdot(state.square * W, W) + state.constant)
 
-    def _price(self, W: Array, H: Array) -> tuple[Array | float, Array | float]:
+    def _price(self, H: Array) -> Price:
         if not (self.code_l1 or self.code_l2):
-            return 0.0, 0.0
+            nothing = np.zeros(len(H), H.dtype)
+            return Price(nothing, nothing, nothing)
         if not hasattr(self.constraint, "price"):
             raise ParameterError(
                 f"a penalty of the codes needs components in an l1 ball, an l2 ball or a simplex "
                 f"here, but the constraint {self.constraint!r} came. Use one of these."
             )
-        return priced(W, H, self.constraint, self.code_l1, self.code_l2)
+        return priced(H, self.constraint, self.code_l1, self.code_l2)
 
     def _potential(self, slope: Array, W: Array, exponent: float) -> float:
         """Return the antiderivative whose slope at W is a power of W: of exponent less one."""
