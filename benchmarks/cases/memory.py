@@ -1,7 +1,7 @@
 """Memory of partial_fit does not depend on the number of samples.
 
 Claim
-    Issue 2, section 6: "Memory: constant in N; no list grows."
+    Memory does not grow with the number of samples.
 Data
     [O] VII-D1, F = 400, K = 49, drawn batch by batch and never stored; 1e3, 1e4 and 1e5 samples
     (to 1e4 with ``--quick``).

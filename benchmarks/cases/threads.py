@@ -1,7 +1,7 @@
 """Two BLAS threads must not be slower than one.
 
 Claim
-    Issue 2, section 6: "Two BLAS threads must not be slower than one."
+    Two BLAS threads are not slower than one.
 Data
     ``synthetic.nmf_with_outliers``, F = 400, K = 49, N = 2e4 (4e3 with ``--quick``).
 Settings

@@ -1,4 +1,7 @@
-"""What every encoder of ``thalweg.encoders`` promises, whoever wrote it."""
+"""What every encoder of ``thalweg.encoders`` promises, whoever wrote it.
+
+Here are those of the model with outliers; those of a divergence have a contract of their own.
+"""
 
 from math import inf
 from typing import Any
@@ -17,7 +20,7 @@ from thalweg.prox.sparse_group_lasso import SparseGroupLasso
 from thalweg.updates.surrogate import Surrogate
 
 Array = Any
-NAMES = list(members("thalweg.encoders"))
+NAMES = [n for n, cls in members("thalweg.encoders").items() if hasattr(cls(), "outliers")]
 F, K, B = 10, 4, 16
 MODELS = {
     "plain": (L1(0.2), Orthant()),

@@ -1,4 +1,7 @@
-"""What every dictionary update promises, and the surrogate against all samples ever seen."""
+"""What every dictionary update promises, and the surrogate against all samples ever seen.
+
+Here are those of the model with outliers; those of a divergence have a contract of their own.
+"""
 
 from math import inf
 from typing import Any
@@ -27,7 +30,11 @@ from thalweg.updates.surrogate import Statistics, Surrogate
 Array = Any
 F, K = 9, 4
 WEIGHT = 0.2
-NAMES = [n for n, cls in members("thalweg.updates").items() if hasattr(cls, "step")]
+NAMES = [
+    n
+    for n, cls in members("thalweg.updates").items()
+    if hasattr(cls, "step") and not hasattr(cls(), "loss")
+]
 SOLVERS = [BlockCoordinate, MatrixAdmm, ProjectedGradient]
 CONSTRAINTS = [
     cls for cls in (members("thalweg.prox")[n] for n in members("thalweg.prox"))

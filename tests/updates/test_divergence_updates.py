@@ -28,7 +28,7 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.prox.simplex import Simplex
 from thalweg.updates import DictionaryUpdate
-from thalweg.updates._gauge import priced
+from thalweg.updates.gauge import priced
 from thalweg.updates.curved import Curved
 from thalweg.updates.multiplicative import Multiplicative
 
@@ -321,3 +321,17 @@ def test_sets_without_a_gauge() -> None:
         Multiplicative(constraint=ElasticNetBall(), code_l1=0.1).step(
             W, Multiplicative().init(W), V, codes
         )
+
+
+@every_loss
+@both
+@pytest.mark.parametrize("price", [0.0, 0.1])
+def test_single_precision_stays(name: str, update: Any, price: float) -> None:
+    (V, W), loss = data(18), LOSSES[name]
+    V, W = V.astype(np.float32), W.astype(np.float32)
+    method = update(loss=loss, code_l1=price, code_l2=price)
+    moved, state = method.step(W, method.init(W), V, encode(loss, V, W))
+    assert moved.dtype == np.float32
+    sums = state[:2] if update is Curved else state[:3]
+    assert {part.dtype for part in sums} == {np.dtype(np.float32)}
+    assert np.all(np.isfinite(moved))

@@ -5,6 +5,9 @@ array: each column is one sample, and a one-dimensional array is one sample. A d
 frozen dataclass that can be built without arguments, and lives in a file of its own, where it
 is found by name or by one of its aliases.
 
+Beyond the contract below a divergence may say ``half_quadratic``: that it is a loss of the
+residual, and its curvature the weights of squares that majorise it.
+
 At p = 0 the methods give the limit p -> 0 for the v at hand, which may be inf; none gives NaN
 for finite v, p >= 0. Results have the dtype of the arguments.
 """

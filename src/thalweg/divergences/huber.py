@@ -45,6 +45,7 @@ class Huber:
     convex: ClassVar[bool] = True
     domain: ClassVar[Interval] = Interval(0.0, inf, True)
     growth: ClassVar[tuple[float, float]] = (1.0, 0.0)
+    half_quadratic: ClassVar[bool] = True
     slope_at_zero: ClassVar[None] = None
     alpha: float | None = None
 

@@ -37,6 +37,7 @@ class L1:
     convex: ClassVar[bool] = True
     domain: ClassVar[Interval] = Interval(0.0, inf, True)
     growth: ClassVar[tuple[float, float]] = (1.0, 0.0)
+    half_quadratic: ClassVar[bool] = True
     slope_at_zero: ClassVar[float] = 1.0
 
     def value(self, v: Array, p: Array) -> Array:

@@ -112,9 +112,23 @@ class Fidelity:
         """Return the derivative of the loss in the model."""
         return self._masked(self.loss.grad(self._data(P), P))
 
-    def curvature(self, P: Array) -> Array:
-        """Return its second derivative, or weights that stand for it."""
-        return self._masked(self.loss.curvature(self._data(P), P))
+    def curvature(self, P: Array, steepest: float, filled: bool = False) -> Array:
+        """Return its second derivative, or weights that stand for it.
+
+        With ``filled`` gaps count like entries that fit, and what is shared stays shared.
+        The weights of the l1 distance are inverse residuals, and would hold an entry that fits
+        where it is: they are at most ``steepest`` times that of the sample's mean residual.
+        """
+        curvature = self.loss.curvature(self._data(P), P)
+        curvature = curvature if filled else self._masked(curvature)
+        if not getattr(self.loss, "half_quadratic", False) or len(curvature) == 1:
+            return curvature
+        seen = curvature > 0.0
+        residual = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=seen)
+        mean = residual.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        least = np.maximum(mean / steepest, np.finfo(curvature.dtype).tiny)
+        bounded: Array = np.minimum(curvature, (1.0 / least).astype(curvature.dtype))
+        return bounded
 
     def split(self, P: Array) -> tuple[Array, Array]:
         """Return the two nonnegative parts of the derivative of the loss in the codes."""

@@ -125,7 +125,7 @@ def _step(
     slope = times(fidelity.W.T, fidelity.grad(P)) + H.dtype.type(fidelity.l1)
     if fidelity.l2:
         slope += H.dtype.type(fidelity.l2) * H
-    curvature = _bounded(fidelity.curvature(P), fidelity)
+    curvature = fidelity.curvature(P, _STEEPEST)
     move = _minimum(fidelity, H, slope, curvature).astype(H.dtype, copy=False) - H
     promised = -np.einsum("kb,kb->b", slope, move)
     tried, model, reached, short = _search(fidelity, H, move, value, promised)
@@ -141,7 +141,7 @@ def _step(
     expected = -np.einsum("kb,kb->b", slope, tried - H) - 0.5 * bend
     fall = value - reached
     # Weights that majorise a robust loss have little to do with how it bends.
-    trusted = curvature.shape != model.shape or fidelity.loss.growth[1] > 0.0
+    trusted = not getattr(fidelity.loss, "half_quadratic", False)
     surprise = np.abs(fall - expected) if trusted else fall
     return tried, model, fall, np.where(short, _SLOWEST / (1.0 - _SLOWEST) * fall, surprise)
 
@@ -150,22 +150,6 @@ def _multiplied(fidelity: Fidelity, H: Array) -> Array:
     """Return the codes after a multiplicative update, for which none may be zero."""
     H = np.maximum(H, H.dtype.type(_SEED) * H.mean(axis=0))
     return multiply(fidelity, H, fidelity.model(H))
-
-
-def _bounded(curvature: Array, fidelity: Fidelity) -> Array:
-    """Return half-quadratic weights that do not hold an entry where it happens to be.
-
-    The weights of the l1 distance are inverse residuals: those of the entries that fit are kept
-    within a factor of that of the mean residual.
-    """
-    if fidelity.loss.growth != (1.0, 0.0) or curvature.shape != fidelity.V.shape:
-        return curvature
-    seen = curvature > 0.0
-    residual = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=seen)
-    mean = residual.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    least = np.maximum(mean / _STEEPEST, np.finfo(curvature.dtype).tiny)
-    bounded: Array = np.minimum(curvature, 1.0 / least)
-    return bounded
 
 
 def _search(

@@ -94,7 +94,8 @@ class SparseFidelity(Fidelity):
         _kernels.products_at(self.V.indptr, self.V.indices, atoms, rows, P)
         haze = np.finfo(P.dtype).eps ** 0.75 * self._totals() / len(self.W)
         P += np.repeat(haze, np.diff(self.V.indptr)).astype(P.dtype)
-        return P
+        found: Array = P
+        return found
 
     def value(self, P: Array, H: Array) -> Array:
         """Return the objective of each sample."""

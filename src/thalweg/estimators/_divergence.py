@@ -25,6 +25,7 @@ from thalweg.estimators._start import dictionary, frozen_columns
 from thalweg.estimators._surface import Factorization
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
+from thalweg.updates.gauge import lowest
 
 __all__ = ["Diverging"]
 
@@ -111,8 +112,13 @@ class Diverging(Factorization):
             parameters.choose("init", self.init, ("random", "samples"))
         thin: Any = batch.V
         dense = batch._replace(V=thin.toarray()) if sparse.issparse(thin) else batch
-        frozen, bounds = self.frozen_components, self._constraint()
-        W = dictionary(self.init, frozen, count, dense, bounds, rng, by_feature=True)
+        bounds = self._constraint()
+        W = dictionary(
+            self.init, self.frozen_components, count, dense, bounds, rng, by_feature=True
+        )
+        lower = lowest(W, self.loss_)
+        lower[: self._frozen()] = 0.0
+        W = np.asfortranarray(np.maximum(W, lower))
         self.noise_ = Noise()
         self._scale(dense, W)
         self._encoder()  # a wrong parameter of it is told before anything is learned

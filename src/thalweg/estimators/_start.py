@@ -28,7 +28,8 @@ def dictionary(
 
     ``"random"`` is uniform on [0, 1], then put into the set ([O] VII-B1 leaves that out, and
     begins with columns of norm far above 1); ``"samples"`` are samples of the first batch. With
-    ``by_feature`` each entry of a random one is first multiplied by the mean of its feature.
+    ``by_feature`` each entry of a random one is first multiplied by the mean of its feature, and
+    columns are scaled into the set where that can be done.
     """
     F, dtype = len(batch.V), batch.V.dtype
     if isinstance(init, str):
@@ -39,7 +40,11 @@ def dictionary(
         W = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(np.float64).tiny)
     else:
         W = _given("init", init, (n_components, F)).T
-    W = np.asfortranarray(constraint.prox(np.asarray(W, dtype=dtype)))
+    W = np.asarray(W, dtype=dtype)
+    if by_feature and hasattr(constraint, "gauge"):
+        size = constraint.gauge(W)  # the nearest point of a simplex has zeros
+        W = W / np.where(size > 0.0, size, 1.0).astype(dtype)
+    W = np.asfortranarray(constraint.prox(W))
     fixed = frozen_columns(frozen, n_components, F)
     W[:, : fixed.shape[1]] = fixed
     return W

@@ -17,7 +17,7 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates._gauge import lowest, priced, rescaled
+from thalweg.updates.gauge import lowest, priced, rescaled
 from thalweg.updates._means import batch_share, merge_means
 from thalweg.updates._revive import revive
 from thalweg.updates.surrogate import Statistics
@@ -27,6 +27,9 @@ __all__ = ["Curved"]
 # Where the model is below this share of an entry, slope and curvature are taken as if it were
 # there: what a poor dictionary made of an entry would else outweigh the stream for ever.
 _FARTHEST = 0.01
+# Half-quadratic weights of a sample are at most so many times that of its mean residual: those of
+# past samples would else hold the dictionary where it was.
+_STEEPEST = 10.0
 # Sweeps over the entries of each row after a batch.
 _SWEEPS = 2
 
@@ -64,7 +67,7 @@ class Curved:
     >>> update = Curved()
     >>> W, state = update.step(W, update.init(W), V, Newton().encode(V, W))
     >>> W.ravel().round(2)
-    array([0.55, 0.83])
+    array([0.54, 0.84])
     """
 
     name: ClassVar[str] = "curved"
@@ -105,17 +108,17 @@ class Curved:
         fidelity = Fidelity(self.loss, V, W, seen)
         P = fidelity.model(H)
         near = np.maximum(P, V.dtype.type(_FARTHEST) * V)
-        slope, curve = fidelity.grad(near), self._curvature(self.loss.curvature(V, near))
+        slope = fidelity.grad(near)
+        shared = state.A.ndim == 2
+        curve = self._curvature(fidelity.curvature(near, _STEEPEST, filled=shared))
         counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade)
         keep, share = W.dtype.type(1.0 - counts.share), W.dtype.type(counts.share / n)
         rows = np.ascontiguousarray(H.T)
         linear = curve * P - slope
-        if state.A.ndim == 2:
-            A = keep * state.A + (share * curve * H) @ rows
+        if shared:
+            A: Array = keep * state.A + (share * curve * H) @ rows
         else:
             curve = np.ascontiguousarray(np.broadcast_to(curve, V.shape))
-            if seen is not None:
-                curve, linear = curve * seen, linear * seen
             A = state.A.copy()
             _kernels.weighted_grams(curve, rows, keep, share, A)
         B = keep * state.B + (share * (rows.T @ linear.T)).T

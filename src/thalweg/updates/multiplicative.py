@@ -15,7 +15,7 @@ from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates._gauge import Price, lowest, priced, sizes
+from thalweg.updates.gauge import Price, lowest, priced, sizes
 from thalweg.updates._means import batch_share, merge_means
 
 __all__ = ["Majorisers", "Multiplicative"]

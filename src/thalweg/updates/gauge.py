@@ -19,13 +19,32 @@ _LOWEST = 1e-12
 
 
 def lowest(W: Array, loss: Divergence) -> Array:
-    """Return the smallest entry that each column of W may have under a loss."""
+    """Return the smallest entry that each column of W may have under a loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.divergences.kl import KL
+    >>> from thalweg.updates.gauge import lowest
+    >>> lowest(np.array([[1.0, 5.0], [2.0, 0.0]]), KL())
+    array([2.e-12, 5.e-12])
+    """
     share = _LOWEST if loss.growth[1] > 0.0 else 0.0
-    return W.dtype.type(share) * W.max(axis=0, initial=0.0)
+    lower: Array = W.dtype.type(share) * W.max(axis=0, initial=0.0)
+    return lower
 
 
 def sizes(W: Array, constraint: Prox, free: Mask) -> Array:
-    """Return the factors by which the free columns are too large for the set's border."""
+    """Return the factors by which the free columns are too large for the set's border.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.l2_ball import L2Ball
+    >>> from thalweg.updates.gauge import sizes
+    >>> sizes(np.array([[3.0, 0.0], [4.0, 0.0]]), L2Ball(), np.array([True, True]))
+    array([5., 1.])
+    """
     size = np.asarray(constraint.gauge(W), W.dtype)  # type: ignore[attr-defined]
     return np.where(free & (size > 0.0) & np.isfinite(size), size, W.dtype.type(1))
 
@@ -41,6 +60,14 @@ class Price(NamedTuple):
         The slope relative to the entry itself.
     shared : array of shape (K,)
         A slope in each entry that grows with their sum, from this where it is made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.l1_ball import L1Ball
+    >>> from thalweg.updates.gauge import priced
+    >>> priced(np.array([[1.0, 3.0]]), L1Ball(), l1=0.5, l2=0.0).flat
+    array([1.])
     """
 
     flat: Array
@@ -56,6 +83,14 @@ def priced(H: Array, constraint: Prox, l1: float, l2: float) -> Price:
     cost. (Le Roux, Hershey and Weninger, "Sparse NMF - half-baked or well done?", 2015, show what
     goes wrong else.) The mean of l1 h g + l2 (h g)^2 / 2 is majorised by the integral of the
     price's slopes, for which (sum w)^2 <= sum w~ sum w^2 / w~.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.l2_ball import L2Ball
+    >>> from thalweg.updates.gauge import priced
+    >>> priced(np.array([[1.0, 3.0]]), L2Ball(), l1=0.5, l2=0.2).square
+    array([2.])
     """
     linear, square = constraint.price  # type: ignore[attr-defined]
     mean, squares = l1 * H.mean(axis=1), l2 * np.mean(H**2, axis=1)
@@ -65,7 +100,18 @@ def priced(H: Array, constraint: Prox, l1: float, l2: float) -> Price:
 def rescaled(
     W: Array, state: "Statistics", constraint: Prox, free: Mask
 ) -> tuple[Array, "Statistics"]:
-    """Return W on the border of the set, and quadratic statistics of codes scaled inversely."""
+    """Return W on the border of the set, and quadratic statistics of codes scaled inversely.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.l2_ball import L2Ball
+    >>> from thalweg.updates.gauge import rescaled
+    >>> from thalweg.updates.surrogate import Surrogate
+    >>> W = np.array([[3.0], [4.0]])
+    >>> rescaled(W, Surrogate().init(W), L2Ball(), np.array([True]))[0].ravel()
+    array([0.6, 0.8])
+    """
     size = sizes(W, constraint, free)
     A, B = state.A * size[:, None] * size, state.B * size
     return np.asfortranarray(W / size), state._replace(A=A, B=B)

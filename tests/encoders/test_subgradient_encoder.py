@@ -1,0 +1,285 @@
+"""The paper's own encoder, [D] Algorithms 2 and 3, against other people's solvers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize
+
+from thalweg.divergences.alpha import Alpha
+from thalweg.divergences.beta import Beta
+from thalweg.divergences.hellinger import Hellinger
+from thalweg.divergences.huber import Huber
+from thalweg.divergences.itakura_saito import ItakuraSaito
+from thalweg.divergences.kl import KL
+from thalweg.divergences.l1 import L1
+from thalweg.divergences.l2 import L2
+from thalweg.divergences.mahalanobis import Mahalanobis
+from thalweg.divergences.squared_l2 import SquaredL2
+from thalweg.encoders import Codes, Encoder
+from thalweg.encoders.fidelity import Fidelity
+from thalweg.encoders.subgradient import Subgradient
+from thalweg.errors import ParameterError
+from thalweg.prox.elastic_net import ElasticNet
+from thalweg.prox.orthant import Orthant
+
+Array = Any
+F, K, B = 12, 3, 7
+MATRIX = np.eye(F) + 0.2 * np.cov(np.random.default_rng(9).normal(size=(F, 40)))
+SMOOTH = [
+    KL(), Hellinger(), Alpha(2.0), Beta(1.5), SquaredL2(), Mahalanobis(MATRIX), Huber(0.5),
+]  # fmt: skip
+LOSSES = [*SMOOTH, ItakuraSaito(), L1(), L2()]
+PENALTIES = [Orthant(), ElasticNet(0.3, 0.4, nonnegative=True)]
+
+
+def name(value: Any) -> str:
+    return str(getattr(value, "name", value))
+
+
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=name)
+every_smooth_loss = pytest.mark.parametrize("loss", SMOOTH, ids=name)
+every_penalty = pytest.mark.parametrize("penalty", PENALTIES, ids=name)
+
+
+def data(seed: int = 0, B: int = B, gaps: bool = False) -> tuple[Array, Array, Array | None]:
+    """Return V, W and seen; one sample is much larger than the others."""
+    rng = np.random.default_rng(seed)
+    W = rng.gamma(0.6, 1.0, (F, K)) + 0.02
+    V = W @ rng.gamma(1.0, 2.0, (K, B)) * rng.gamma(4.0, 0.25, (F, B)) + 0.05
+    V[:, -1] *= 30.0
+    return V, W / W.max(), rng.random((F, B)) < 0.7 if gaps else None
+
+
+def objective(loss: Any, penalty: Any, v: Array, W: Array, h: Array) -> float:
+    return float(loss.value(v, W @ h) + penalty.value(h))
+
+
+def least(loss: Any, penalty: Any, v: Array, W: Array, seen: Array) -> float:
+    """Return the minimum over h >= 0 by L-BFGS-B, in units in which codes are of order one."""
+    v, W = v[seen], W[seen]
+    size = v.sum() / W.sum()
+    l1, l2 = penalty.coefficients
+
+    def both(x: Array) -> tuple[float, Array]:
+        h = size * x
+        slope = W.T @ loss.grad(v, W @ h) + l1 + l2 * h
+        return objective(loss, penalty, v, W, h), size * slope
+
+    options = {"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-12}
+    bounds = [(1e-9, None)] * W.shape[1]
+    found = minimize(both, np.ones(W.shape[1]), jac=True, bounds=bounds, options=options)
+    return float(found.fun)
+
+
+def test_follows_the_protocol() -> None:
+    encoder = Subgradient()
+    assert isinstance(encoder, Encoder)
+    assert (encoder.name, encoder.tol) == ("subgradient", 1e-3)
+    assert hash(encoder) == hash(Subgradient())
+
+
+@every_smooth_loss
+@every_penalty
+@pytest.mark.parametrize("step", ["auto", "armijo"])
+def test_reaches_the_minimum(loss: Any, penalty: Any, step: Any) -> None:
+    if isinstance(loss, Mahalanobis):
+        rows = np.arange(F)[:, None]
+        seen = np.broadcast_to(rows >= 0, (F, B))  # a full matrix has no rows to leave out
+    else:
+        seen = data(gaps=True)[2]
+    V, W, _ = data()
+    codes = Subgradient(loss, penalty, step, tol=1e-9, max_iter=50_000).encode(V, W, seen=seen)
+    best = [least(loss, penalty, V[:, b], W, seen[:, b]) for b in range(B)]
+    assert codes.solved.all()
+    np.testing.assert_allclose(codes.loss, best, rtol=1e-6)
+    np.testing.assert_allclose(codes.cost, penalty.value(codes.H), rtol=1e-12)
+
+
+def test_the_default_tolerance_is_about_what_is_left() -> None:
+    V, W, _ = data(1, B=40)
+    for loss in SMOOTH:
+        rough = Subgradient(loss).encode(V, W).loss
+        fine = Subgradient(loss, tol=1e-10, max_iter=50_000).encode(V, W).loss
+        assert np.mean(rough / fine - 1.0) < 1e-3, loss
+        assert np.max(rough / fine - 1.0) < 1e-2, loss
+
+
+def distance(v: Array, W: Array) -> float:
+    """Return the least l1 distance: min sum(t) with -t <= v - W h <= t, a linear program."""
+    n, k = W.shape
+    A = np.block([[-W, -np.eye(n)], [W, -np.eye(n)]])
+    cost = np.concatenate([np.zeros(k), np.ones(n)])
+    return float(linprog(cost, A, np.concatenate([-v, v])).fun)
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["full", "gaps"])
+@pytest.mark.parametrize("tol", [1e-2, 1e-3])
+def test_polyaks_step_is_within_its_tolerance(gaps: bool, tol: float) -> None:
+    """[D] V-C: the best value is at most delta above the minimum; here delta is relative."""
+    V, W, seen = data(2, B=20, gaps=gaps)
+    kept = np.ones(V.shape, bool) if seen is None else seen
+    codes = Subgradient(L1(), tol=tol, max_iter=5000).encode(V, W, seen=seen)
+    best = np.array([distance(V[kept[:, b], b], W[kept[:, b]]) for b in range(20)])
+    assert codes.solved.all()
+    assert np.all(codes.loss >= best * (1 - 1e-9))
+    assert np.all(codes.loss <= best * (1 + 2 * tol))
+
+
+def test_the_euclidean_distance_has_the_minimum_of_its_square() -> None:
+    V, W, _ = data(3)
+    codes = Subgradient(L2(), tol=1e-9, max_iter=50_000).encode(V, W)
+    squares = [least(SquaredL2(), Orthant(), V[:, b], W, np.ones(F, bool)) for b in range(B)]
+    np.testing.assert_allclose(codes.loss, np.sqrt(2 * np.array(squares)), rtol=1e-6)
+
+
+def test_itakura_saito_ends_at_a_critical_point() -> None:
+    V, W, _ = data(4)
+    H = Subgradient(ItakuraSaito(), tol=1e-12, max_iter=50_000).encode(V, W).H
+    fidelity = Fidelity(ItakuraSaito(), V, W, None)
+    level = fidelity.start()
+    slope = level * (W.T @ fidelity.grad(fidelity.model(H)))  # without units
+    moved = np.maximum(H / level - slope, 1e-8)
+    np.testing.assert_allclose(moved, H / level, atol=1e-4)
+
+
+# --- each step ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["full", "gaps"])
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if not isinstance(loss, L1)], ids=name)
+@pytest.mark.parametrize("step", ["armijo", "auto"])
+def test_the_loss_falls_with_each_step(loss: Any, step: Any, gaps: bool) -> None:
+    V, W, seen = data(5, gaps=gaps)
+    H0 = np.random.default_rng(6).random((K, B)) * V.mean(axis=0)
+    losses = np.array([
+        Subgradient(loss, step=step, tol=0.0, max_iter=n).encode(V, W, H0=H0, seen=seen).loss
+        for n in (0, 1, 2, 3, 4, 6, 9, 15)
+    ])  # fmt: skip
+    assert np.all(np.diff(losses, axis=0) <= 1e-12 * losses[0])
+    assert np.all(losses[1] < losses[0])
+
+
+def test_armijo_asks_for_a_share_of_the_promised_fall() -> None:
+    """[D] Algorithm 3, at the projected point: its own test, made again from outside."""
+    V, W, _ = data(7)
+    for loss in (KL(), ItakuraSaito(), L2()):
+        fidelity = Fidelity(loss, V, W, None)
+        for n in range(8):
+            H, new = (
+                Subgradient(loss, step="armijo", tol=0.0, max_iter=m).encode(V, W)
+                for m in (n, n + 1)
+            )
+            slope = W.T @ fidelity.grad(fidelity.model(H.H))
+            promised = np.sum(slope * (new.H - H.H), axis=0)
+            assert np.all(promised <= 1e-12 * H.loss)
+            assert np.all(new.loss <= H.loss + 0.01 * promised + 1e-14 * H.loss)
+
+
+def test_a_trial_that_would_leave_the_orthant_is_no_harm() -> None:
+    """[D] Algorithm 3 as printed tests the unprojected point, whose loss is NaN here."""
+    W = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
+    V = np.array([[100.0], [90.0], [1e-3]])
+    codes = Subgradient(tol=1e-8, max_iter=5000).encode(V, W, H0=np.array([[1e-4], [100.0]]))
+    assert codes.loss[0] == pytest.approx(least(KL(), Orthant(), V[:, 0], W, np.ones(3, bool)))
+
+
+@every_loss
+def test_the_rule_follows_from_the_loss(loss: Any) -> None:
+    """[D] V-C: constant where the curvature is bounded, Polyak's for l1, else Armijo's."""
+    V, W, _ = data(8)
+    rule = {"l1": "polyak", "squared-l2": "constant", "huber": "constant"}
+    rule["mahalanobis"] = "constant"
+    chosen: Any = rule.get(loss.name, "armijo")
+    auto, named = (Subgradient(loss, step=s, max_iter=5).encode(V, W) for s in ("auto", chosen))
+    assert np.array_equal(auto.H, named.H)
+
+
+@pytest.mark.parametrize("loss", [KL(), L1(), L2()], ids=name)
+def test_a_constant_step_needs_a_bounded_curvature(loss: Any) -> None:
+    V, W, _ = data()
+    with pytest.raises(ParameterError, match="bounded curvature"):
+        Subgradient(loss, step="constant").encode(V, W)
+
+
+@pytest.mark.parametrize("ends", [(-1.0, 2.0), (0.5, 0.9), (2.0, 3.0)])
+def test_the_box_holds_the_samples_level(ends: tuple[float, float]) -> None:
+    with pytest.raises(ParameterError, match="low and high"):
+        Subgradient(low=ends[0], high=ends[1])
+
+
+# --- what every encoder promises ---------------------------------------------------------------
+
+
+@every_loss
+def test_samples_do_not_depend_on_one_another(loss: Any) -> None:
+    V, W, seen = data(10, B=300, gaps=True)
+    encoder = Subgradient(loss, tol=1e-4)
+    together = encoder.encode(V, W, seen=seen)
+    for part in (slice(0, 1), slice(40, 90), slice(250, 300)):
+        alone = encoder.encode(V[:, part], W, seen=seen[:, part])
+        for field in ("H", "loss", "R"):
+            both = (getattr(x, field)[..., s] for x, s in ((alone, slice(None)), (together, part)))
+            np.testing.assert_allclose(*both, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", [x for x in LOSSES if x.name != "mahalanobis"], ids=name)
+def test_a_gap_is_an_entry_that_is_not_there(loss: Any) -> None:
+    V, W, _ = data(11)
+    rows = np.arange(F) % 3 > 0
+    seen = np.broadcast_to(rows[:, None], V.shape)
+    dirty = np.where(seen, V, 77.0)
+    encoder = Subgradient(loss, tol=1e-5, max_iter=2000)
+    gaps, less = encoder.encode(dirty, W, seen=seen), encoder.encode(V[rows], W[rows])
+    np.testing.assert_allclose(gaps.loss, less.loss, rtol=1e-6)
+    np.testing.assert_allclose(gaps.H, less.H, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose((dirty - gaps.R)[~seen], (W @ gaps.H)[~seen], rtol=1e-9)
+
+
+@every_loss
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_codes_have_the_units_of_the_data(loss: Any, unit: float) -> None:
+    V, W, _ = data(12)
+    other = Huber(0.5 * unit) if isinstance(loss, Huber) else loss
+    one, scaled = Subgradient(loss).encode(V, W), Subgradient(other).encode(unit * V, W)
+    np.testing.assert_allclose(scaled.H, unit * one.H, rtol=1e-7, atol=1e-9 * unit)
+    assert np.array_equal(one.solved, scaled.solved)
+
+
+@every_loss
+def test_samples_of_nothing_have_codes_of_nothing(loss: Any) -> None:
+    V, W, _ = data(13)
+    seen = np.ones(V.shape, bool)
+    seen[:, 2] = False
+    if loss.domain.closed:
+        V[:, 4] = 0.0
+    codes = Subgradient(loss).encode(V, W, seen=seen)
+    empty = [2, 4] if loss.domain.closed else [2]
+    assert np.all(codes.H[:, empty] == 0.0)
+    assert np.all(codes.loss[empty] == 0.0)
+    assert codes.solved.all()
+
+
+@every_loss
+def test_codes_stay_in_their_box(loss: Any) -> None:
+    V, W, _ = data(14)
+    level = V.sum(axis=0) / W.sum()
+    H0 = np.array([[1e-3], [1.0], [1e3]]) * level
+    codes: Codes = Subgradient(loss, low=0.5, high=1.5).encode(V, W, H0=H0)
+    assert np.all(codes.H >= 0.5 * level * (1 - 1e-12))
+    assert np.all(codes.H <= 1.5 * level * (1 + 1e-12))
+    assert np.all(np.any(np.isclose(codes.H, [0.5 * level]) | np.isclose(codes.H, [1.5 * level])))
+
+
+@every_loss
+def test_float32_stays_float32(loss: Any) -> None:
+    V, W, seen = data(15, gaps=True)
+    wide = Subgradient(loss).encode(V, W, seen=seen)
+    codes = Subgradient(loss).encode(V.astype(np.float32), W.astype(np.float32), seen=seen)
+    assert {x.dtype for x in codes[:4]} == {np.dtype(np.float32)}
+    np.testing.assert_allclose(codes.loss, wide.loss, rtol=1e-2)
+
+
+def test_an_empty_batch_is_no_trouble() -> None:
+    for loss in (KL(), L1(), SquaredL2()):
+        assert Subgradient(loss).encode(np.empty((F, 0)), data()[1]).H.shape == (K, 0)
