@@ -1,21 +1,24 @@
 """Metrics against loops, hand-computed values and a general convex solver."""
 
+from collections import Counter
 from functools import partial
-from math import inf, log10, nan
+from math import inf, log2, log10, nan
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pytest
 
-from thalweg import metrics
 from thalweg.encoders.fast import Fast
 from thalweg.errors import InputError, ParameterError, ThalwegError
 from thalweg.metrics import (
     OutlierScores,
     empirical_loss,
+    entropy,
+    losses,
     outlier_scores,
     psnr,
+    purity,
     reconstruction_loss,
     surrogate_loss,
 )
@@ -177,7 +180,7 @@ def test_a_sample_that_was_not_seen_costs_nothing(small):
 
 
 def test_a_minimum_that_was_not_found_is_reported(small, monkeypatch):
-    monkeypatch.setattr(metrics, "Fast", partial(Fast, max_iter=1))
+    monkeypatch.setattr(losses, "Fast", partial(Fast, max_iter=1))
     with pytest.raises(ThalwegError, match=r"minima should have been .* Give a larger tol"):
         empirical_loss(small.X, small.components, outlier_weight=WEIGHT)
 
@@ -247,6 +250,68 @@ def test_masks_have_to_be_boolean(kind):
         outlier_scores(mask.astype(kind), mask)
     with pytest.raises(InputError, match="found_mask should be boolean"):
         outlier_scores(mask, mask.astype(kind))
+
+
+def test_purity_and_entropy_by_hand():
+    # group 0 holds a a b, group 1 holds b c c c, group 2 holds a
+    labels, found = list("aabbccca"), [0, 0, 0, 1, 1, 1, 1, 2]
+    assert purity(labels, found) == pytest.approx((2 + 3 + 1) / 8, rel=1e-15)
+    thirds = log2(3) - 2 / 3
+    quarters = 2 - 3 / 4 * log2(3)
+    expected = (3 * thirds + 4 * quarters) / (8 * log2(3))
+    assert entropy(labels, found) == pytest.approx(expected, rel=1e-14)
+
+
+def agreement_by_loop(labels: Any, found: Any) -> tuple[float, float]:
+    best, bits = 0, 0.0
+    for group in set(found):
+        inside = [label for label, other in zip(labels, found, strict=True) if other == group]
+        counts = Counter(inside).values()
+        best += max(counts)
+        bits -= sum(count * log2(count / len(inside)) for count in counts)
+    return best / len(labels), bits / len(labels) / log2(len(set(labels)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_purity_and_entropy_by_loop(seed):
+    rng = np.random.default_rng(seed)
+    labels, found = rng.integers(0, 4, 200), 10 * rng.integers(-3, 3, 200)
+    expected = agreement_by_loop(labels.tolist(), found.tolist())
+    assert (purity(labels, found), entropy(labels, found)) == pytest.approx(expected, rel=1e-12)
+    names = np.array(["sport", "tech", "politics", "business"])[labels]
+    order = rng.permutation(200)
+    again = purity(names[order], found[order]), entropy(names[order], found[order])
+    assert again == pytest.approx(expected, rel=1e-12)
+
+
+def test_purity_and_entropy_at_their_ends():
+    labels = [0, 1, 2, 0, 1, 2]
+    for pure in ([5, 3, 4, 5, 3, 4], range(6)):
+        assert purity(labels, pure) == 1
+        assert entropy(labels, pure) == 0
+    for mixed in ([0] * 6, [0, 0, 0, 1, 1, 1]):
+        assert purity(labels, mixed) == pytest.approx(1 / 3)
+        assert entropy(labels, mixed) == pytest.approx(1, rel=1e-15)
+    assert purity([7, 7, 7], [0, 0, 1]) == 1
+    assert entropy([7, 7, 7], [0, 0, 1]) == 0
+
+
+@pytest.mark.parametrize("score", [purity, entropy])
+@pytest.mark.parametrize(
+    ("labels", "found", "message"),
+    [
+        ([0, 1, 1], [0, 1], r"found should have shape \(3,\) to go with labels"),
+        ([], [], "labels should be a list with a label for each sample"),
+        ([0, 1], np.ones((2, 3)), r"found should be a list .* \(2, 3\) came.*argmax"),
+        (1, [1], r"labels should be a list .* shape \(\) came"),
+        ([0.0, nan], [0, 1], "labels should be known for each sample, but there is NaN"),
+        ([0, 1], np.array([None, "a"]), "found should be labels of one kind"),
+        ([0, [1]], [0, 1], "labels should be labels of one kind"),
+    ],
+)
+def test_bad_labels(score, labels, found, message):
+    with pytest.raises(InputError, match=message):
+        score(labels, found)
 
 
 X, H, R, W = np.ones((4, 5)), np.ones((4, 2)), np.zeros((4, 5)), np.ones((2, 5))

@@ -1,5 +1,7 @@
 """The generators draw what they say: counts, moments, ranges, gaps, rank, seeds."""
 
+import tracemalloc
+from collections.abc import Callable
 from itertools import pairwise
 from math import floor, pi, sqrt
 from typing import Any
@@ -7,8 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg.errors import ParameterError
-from thalweg.synthetic import OutlierData, Scene, moving_scene, nmf_with_outliers
+from thalweg.errors import InputError, ParameterError
+from thalweg.synthetic import (
+    NoisyData,
+    OutlierData,
+    Scene,
+    moving_scene,
+    nmf_with_noise,
+    nmf_with_outliers,
+    replicate,
+    sparse_counts,
+)
 
 
 @pytest.fixture(scope="module")
@@ -245,3 +256,319 @@ def test_bad_parameters_of_the_scene(parameter, values):
     for value in values:
         with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
             moving_scene(**{parameter: value})
+
+
+MEAN = 40 * (1 + 5 * sqrt(2 / pi)) ** 2  # of the clean data of [D]
+
+
+@pytest.fixture(scope="module")
+def noisy() -> dict[str, NoisyData]:
+    names = ("poisson", "gamma", "gaussian", "uniform-outliers")
+    return {noise: nmf_with_noise(noise=noise, random_state=0) for noise in names}
+
+
+def peak_memory(call: Callable[[], Any]) -> int:
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_shapes_and_types_of_noisy_data(noisy):
+    for data in noisy.values():
+        assert data.X.shape == data.clean.shape == (2000, 400)
+        assert data.components.shape == (40, 400)
+        assert data.codes.shape == (2000, 40)
+        assert all(array.dtype == np.float64 for array in data)
+        np.testing.assert_array_equal(data.clean, data.codes @ data.components)
+
+
+def test_noise_does_not_change_the_factors(noisy):
+    first, *others = noisy.values()
+    for other in others:
+        np.testing.assert_array_equal(other.codes, first.codes)
+        np.testing.assert_array_equal(other.components, first.components)
+        assert not np.array_equal(other.X, first.X)
+
+
+@pytest.mark.parametrize("factor", ["components", "codes"])
+@pytest.mark.parametrize(("sigma", "offset"), [(5.0, 1.0), (0.1, 0.0), (2.0, 3.0)])
+def test_factors_of_noisy_data_are_shifted_and_half_normal(factor, sigma, offset):
+    data = nmf_with_noise(3000, 3000, 4, sigma=sigma, offset=offset, random_state=1)
+    draws = (getattr(data, factor) - offset) / sigma
+    assert draws.min() >= 0
+    error = 5 / sqrt(draws.size)
+    assert draws.mean() == pytest.approx(sqrt(2 / pi), abs=error)
+    assert np.mean(draws**2) == pytest.approx(1, abs=error * sqrt(2))
+    assert np.mean(draws**4) == pytest.approx(3, abs=error * sqrt(96))
+
+
+def test_mean_of_the_clean_data_is_that_of_the_paper(noisy):
+    # the means of the factors have this variance, and each is multiplied with the other's mean
+    spread = 25 * (1 - 2 / pi) * (1 / 2000 + 1 / 400)
+    assert noisy["poisson"].clean.mean() == pytest.approx(MEAN, abs=5 * sqrt(MEAN * spread))
+    assert pytest.approx(1000, rel=0.01) == MEAN  # 2000 and 4000, as printed, are 2 and 4 means
+
+
+# noise, options, and the standard deviation and skewness of an entry that is v when it is clean
+POISSON = ("poisson", {}, np.sqrt, lambda v: v**-0.5)
+GAMMA = ("gamma", {}, lambda v: v / sqrt(1000), lambda v: 2 / sqrt(1000))
+GAUSSIAN = ("gaussian", {}, lambda v: np.full_like(v, 30), lambda v: 0.0)
+OTHER_GAMMA = ("gamma", {"gamma_shape": 200}, lambda v: v / sqrt(200), lambda v: 2 / sqrt(200))
+OTHER_GAUSSIAN = ("gaussian", {"gaussian_std": 7}, lambda v: np.full_like(v, 7), lambda v: 0.0)
+
+
+@pytest.mark.parametrize(
+    ("noise", "options", "deviation", "skewness"),
+    [POISSON, GAMMA, GAUSSIAN, OTHER_GAMMA, OTHER_GAUSSIAN],
+)
+def test_moments_of_the_noises(noise, options, deviation, skewness):
+    data = nmf_with_noise(noise=noise, random_state=2, **options)
+    z = (data.X - data.clean) / deviation(data.clean)
+    error = 5 / sqrt(z.size)
+    assert abs(z.mean()) <= error
+    # the kurtosis is 3 or a little more; the third moment tells the noises apart
+    assert np.mean(z**2) == pytest.approx(1, abs=error * sqrt(2.1))
+    assert np.mean(z**3) == pytest.approx(np.mean(skewness(data.clean)), abs=error * sqrt(17))
+
+
+@pytest.mark.parametrize(("noise", "options", "deviation", "skewness"), [POISSON, GAMMA, GAUSSIAN])
+def test_signal_to_noise_ratio_is_that_of_the_paper(noisy, noise, options, deviation, skewness):
+    X, clean, *_ = noisy[noise]
+    ratio = 20 * np.log10(np.linalg.norm(clean) / np.linalg.norm(X - clean))
+    assert ratio == pytest.approx(30, abs=0.6)
+    expected = 20 * np.log10(np.linalg.norm(clean) / np.linalg.norm(deviation(clean)))
+    # the sum of N squares has a relative error of sqrt(2 / N), which is 4.34 times that in dB
+    assert ratio == pytest.approx(expected, abs=5 * 4.34 * sqrt(2.3 / X.size))
+
+
+def test_poisson_data_are_counts_at_low_rates_too():
+    x, clean, *_ = nmf_with_noise(1000, 200, 5, sigma=0.5, offset=0.1, random_state=3)
+    whole = x[x < x.max()]  # not clipped
+    np.testing.assert_array_equal(whole, np.rint(whole))
+    chance = np.exp(-clean)
+    error = 5 * sqrt(np.sum(chance * (1 - chance)))
+    assert np.count_nonzero(x == 0) == pytest.approx(chance.sum(), abs=error)
+
+
+@pytest.mark.parametrize(
+    ("features", "density"), [(400, 0.3), (100, 0.29), (7, 0.5), (5, 1.0), (9, 0.0)]
+)
+def test_counts_of_uniform_outliers_are_exact(features, density):
+    x, clean, *_ = nmf_with_noise(
+        1500, features, noise="uniform-outliers", outlier_density=density, random_state=4
+    )
+    counts = np.count_nonzero(x != clean, axis=1)
+    assert set(counts) == {floor(round(100 * density) * features / 100)}
+
+
+def test_uniform_outliers_have_their_size_and_place():
+    x, clean, *_ = nmf_with_noise(noise="uniform-outliers", outlier_size=0.2, random_state=5)
+    assert clean.min() > 0.2 * MEAN  # nothing is clipped
+    hit = x != clean
+    planted = (x - clean)[hit] / (0.2 * MEAN)
+    error = 5 / sqrt(planted.size)
+    assert np.abs(planted).max() <= 1 + 1e-12
+    assert planted.mean() == pytest.approx(0, abs=error * sqrt(1 / 3))
+    assert np.mean(planted**2) == pytest.approx(1 / 3, abs=error * sqrt(4 / 45))
+    np.testing.assert_allclose(hit.mean(axis=0), 0.3, atol=5 * sqrt(0.21 / 2000))
+
+
+def test_data_are_clipped_to_four_means(noisy):
+    for data in noisy.values():
+        assert data.X.min() >= 0
+        assert data.X.max() <= 4 * MEAN
+    x, clean, *_ = nmf_with_noise(
+        noise="uniform-outliers", outlier_density=1.0, outlier_size=5.0, random_state=6
+    )
+    # with outliers that are uniform on an interval of ten means
+    below, above = (5 - clean / MEAN) / 10, (1 + clean / MEAN) / 10
+    error = 5 * sqrt(0.24 / x.size)
+    assert np.mean(x == 0) == pytest.approx(below.mean(), abs=error)
+    assert np.mean(x == x.max()) == pytest.approx(above.mean(), abs=error)
+    assert x.max() == pytest.approx(4 * MEAN, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "generate",
+    [
+        lambda seed: nmf_with_noise(30, 20, 3, random_state=seed).X,
+        lambda seed: sparse_counts(30, 20, 3, density=0.2, random_state=seed).X.toarray(),
+        lambda seed: np.vstack([*replicate(np.eye(9), 5, noise=0.1, random_state=seed)]),
+    ],
+    ids=["noise", "counts", "copies"],
+)
+def test_seeds_of_noise_counts_and_copies(generate):
+    once, rng = generate(7), np.random.default_rng(7)
+    np.testing.assert_array_equal(once, generate(7))
+    np.testing.assert_array_equal(once, generate(rng))
+    for other in (8, rng, None):
+        assert not np.array_equal(once, generate(other))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "density"),
+    [
+        ((2000, 2000, 20), 0.02),
+        ((3000, 1500, 5), 0.001),
+        ((1500, 4000, 40), 0.1),
+        ((1500, 1500, 3), 0.5),
+        ((1200, 900, 1), 0.05),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_density_of_counts(sizes, density, seed):
+    counts = sparse_counts(*sizes, density=density, random_state=seed)
+    assert counts.X.shape == sizes[:2]
+    assert counts.X.nnz / (sizes[0] * sizes[1]) == pytest.approx(density, rel=0.1)
+
+
+def test_counts_are_a_sparse_array_of_whole_numbers():
+    X = sparse_counts(1200, 1000, 10, random_state=0).X  # two blocks of rows
+    assert X.format == "csr"
+    assert X.dtype == np.float64
+    assert X.has_canonical_format
+    assert X.data.min() >= 1
+    np.testing.assert_array_equal(X.data, np.rint(X.data))
+    assert sparse_counts(30, 20, 3, density=0.0).X.nnz == 0
+
+
+def test_counts_are_poisson_around_the_product():
+    counts = sparse_counts(1500, 1000, 10, density=0.1, random_state=1)
+    X, rates = counts.X.toarray(), counts.codes @ counts.components
+    assert abs(np.sum(X - rates)) <= 5 * sqrt(rates.sum())
+    # (x - rate)^2 has the variance rate + 2 rate^2
+    spread = sqrt(np.sum(rates + 2 * rates**2))
+    assert abs(np.sum((X - rates) ** 2 - rates)) <= 5 * spread
+
+
+def test_topics_and_weights_have_gamma_distributions():
+    # Gamma(a): mean a, variance a, fourth central moment 3 a^2 + 6 a
+    counts = sparse_counts(5000, 2000, 20, random_state=2)
+    words, weights = counts.components, counts.codes / counts.codes.mean() * 0.3
+    for draws, shape in ((words, 0.1), (weights, 0.3)):
+        error = 5 / sqrt(draws.size)
+        assert draws.mean() == pytest.approx(shape, abs=error * sqrt(shape))
+        assert draws.var() == pytest.approx(shape, abs=error * sqrt(2 * shape**2 + 6 * shape))
+
+
+def test_counts_are_never_dense():
+    n_samples, n_features = 4000, 20_000
+    peak = peak_memory(lambda: sparse_counts(n_samples, n_features, 10, random_state=0))
+    assert peak < 8 * n_samples * n_features / 6
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 30, 1000])
+def test_copies_of_each_sample_come_equally_often(batch_size):
+    X = np.arange(12.0).reshape(6, 2)
+    batches = [*replicate(X, 5, batch_size=batch_size, random_state=0)]
+    assert [len(batch) for batch in batches[:-1]] == [batch_size] * (len(batches) - 1)
+    stream = np.vstack(batches)
+    rows, times = np.unique(stream, axis=0, return_counts=True)
+    np.testing.assert_array_equal(rows, X)
+    np.testing.assert_array_equal(times, 5)
+    for tidy in (np.tile(X, (5, 1)), np.repeat(X, 5, axis=0)):
+        assert not np.array_equal(stream, tidy)
+
+
+def test_each_copy_has_noise_of_its_own():
+    X = np.full((2, 50), 3.0)
+    stream = np.vstack([*replicate(X, 1000, noise=0.5, random_state=1)])
+    error = 5 / sqrt(stream.size)
+    assert stream.mean() == pytest.approx(3, abs=0.5 * error)
+    assert stream.var() == pytest.approx(0.25, abs=0.25 * error * sqrt(2))
+    assert len(np.unique(stream)) == stream.size
+    np.testing.assert_array_equal(X, 3.0)
+
+
+def test_copies_are_clipped_to_twice_the_largest_and_keep_gaps():
+    X = np.array([[0.0, 1.0, np.nan]])
+    stream = np.vstack([*replicate(X, 4000, noise=1.0, random_state=2)])
+    assert np.isnan(stream[:, 2]).all()
+    assert stream[:, :2].min() == 0
+    assert stream[:, :2].max() == 2
+    # half of the normal numbers are below 0, and 0.15866 of them beyond one deviation
+    assert np.mean(stream[:, 0] == 0) == pytest.approx(0.5, abs=5 * sqrt(0.25 / 4000))
+    assert np.mean(stream[:, 1] == 2) == pytest.approx(0.15866, abs=5 * sqrt(0.1335 / 4000))
+
+
+def test_copies_are_never_in_memory_together():
+    X = np.ones((50, 200))
+
+    def run() -> None:
+        for _ in replicate(X, 1000, noise=0.1, random_state=0):
+            pass
+
+    assert peak_memory(run) < X.nbytes * 1000 / 8
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("n_samples", [0, 2.5]),
+        ("n_features", [0, None]),
+        ("n_components", [0, "3"]),
+        ("noise", ["laplace", None, ["gamma"], 0.1]),
+        ("sigma", [0, -1.0, float("inf"), "5"]),
+        ("offset", [-0.1, float("nan"), None]),
+        ("gamma_shape", [0.0, -1, float("inf")]),
+        ("gaussian_std", [-1, float("nan"), None]),
+        ("outlier_density", [-0.1, 1.1, "0.3"]),
+        ("outlier_size", [-0.1, float("inf")]),
+        ("random_state", [-1, "seed"]),
+    ],
+)
+def test_bad_parameters_of_noisy_data(parameter, values):
+    for value in values:
+        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+            nmf_with_noise(**{parameter: value})
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("n_samples", [0]),
+        ("n_features", [1.5]),
+        ("n_components", [None]),
+        ("density", [-0.1, 0.6, float("nan"), None]),
+        ("random_state", [1.5]),
+    ],
+)
+def test_bad_parameters_of_counts(parameter, values):
+    for value in values:
+        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+            sparse_counts(**{parameter: value})
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("copies", [0, 1.5, None]),
+        ("noise", [-0.1, "gaussian"]),
+        ("batch_size", [0, 2.0]),
+        ("random_state", ["seed"]),
+    ],
+)
+def test_bad_parameters_of_copies_are_seen_at_once(parameter, values):
+    for value in values:
+        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+            replicate(**{"X": np.eye(3), "copies": 2, parameter: value})
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ("X", "an array of numbers, but str came"),
+        ([[1.0, 2.0], [3.0]], "an array of numbers, but list came"),
+        (np.ones(3), r"a matrix with a number in it, but an array of shape \(3,\)"),
+        (np.ones((0, 3)), "a matrix with a number in it"),
+        (np.full((2, 3), np.nan), "a matrix with a number in it"),
+        (np.eye(2) - 0.5, r"finite and >= 0, but it reaches from -0\.5 to 0\.5"),
+        (np.diag([1.0, np.inf]), "finite and >= 0"),
+    ],
+)
+def test_bad_samples_are_not_copied(X, message):
+    with pytest.raises(InputError, match=f"^X should be {message}"):
+        replicate(X, 2)

@@ -1,11 +1,7 @@
-"""Data with a known answer: the papers' generators, and a scene for demonstrations.
-
-Rows are samples. The same seed gives the same data.
-"""
+"""A film from a fixed camera, for demonstrations: light changes, and objects move."""
 
 from collections.abc import Iterator
-from math import floor, pi
-from numbers import Integral, Real
+from math import pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,117 +9,10 @@ from scipy.ndimage import gaussian_filter
 
 from thalweg._typing import Array, Mask
 from thalweg.errors import ParameterError
+from thalweg.synthetic._blocks import blocks, part
+from thalweg.synthetic._checks import generator, require_noise, require_shares, require_sizes
 
-__all__ = ["OutlierData", "Scene", "moving_scene", "nmf_with_outliers"]
-
-# Rows that are drawn together, so that no work array is as large as the data.
-_ROWS = 1024
-
-
-class OutlierData(NamedTuple):
-    """Contaminated samples, and what they were made of.
-
-    Attributes
-    ----------
-    X : array of shape (n_samples, n_features)
-        Contaminated data in [0, 1], with NaN where an entry is missing.
-    clean : array of shape (n_samples, n_features)
-        ``codes @ components``, clipped to [0, 1].
-    outliers : array of shape (n_samples, n_features)
-        What was planted on the clean data, before noise and clipping.
-    components : array of shape (n_components, n_features)
-        The true dictionary, one component a row.
-    codes : array of shape (n_samples, n_components)
-        The true codes.
-
-    Examples
-    --------
-    >>> from thalweg.synthetic import nmf_with_outliers
-    >>> data = nmf_with_outliers(20, n_features=30, n_components=3, random_state=0)
-    >>> (data.outliers != 0).any(axis=1).sum()
-    np.int64(14)
-    """
-
-    X: Array
-    clean: Array
-    outliers: Array
-    components: Array
-    codes: Array
-
-
-def nmf_with_outliers(
-    n_samples: int = 2000,
-    n_features: int = 400,
-    n_components: int = 49,
-    *,
-    contaminated: float = 0.7,
-    density: float = 0.1,
-    noise: float = 0.01,
-    missing: float = 0.0,
-    random_state: int | np.random.Generator | None = None,
-) -> OutlierData:
-    """Draw the synthetic data of [O] VII-D1: nonnegative, of low rank, with outliers.
-
-    Codes and components are half-normal. Exactly ``floor(contaminated * n_samples)`` samples
-    carry outliers, each at exactly ``floor(density * n_features)`` places, uniform on [-1, 1].
-    The paper's experiments have ``n_samples=100_000``.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_components : int
-        Sizes, at least 1.
-    contaminated : float
-        Share of samples that carry outliers, in [0, 1].
-    density : float
-        Share of outliers in such a sample, in [0, 1].
-    noise : float
-        Standard deviation of the Gaussian noise on every entry.
-    missing : float
-        Probability that an entry is missing, in [0, 1]. It does not change the other entries.
-    random_state : int, Generator or None
-        Seed or source of the random numbers.
-
-    Returns
-    -------
-    OutlierData
-        ``X``, ``clean``, ``outliers``, ``components`` and ``codes``, in float64.
-
-    Notes
-    -----
-    Two errata of [O]. ``1 / sqrt(n_components)`` is the standard deviation of the normal
-    numbers whose modulus is taken, not their variance: with the latter nearly every clean entry
-    is clipped to 1. And standard normal noise would drown data in [0, 1], so that the true
-    dictionary would do worse than a constant; 0.01 to 0.05 is meant.
-
-    Examples
-    --------
-    >>> from thalweg.synthetic import nmf_with_outliers
-    >>> data = nmf_with_outliers(100, missing=0.05, random_state=0)
-    >>> data.X.shape, data.components.shape
-    ((100, 400), (49, 400))
-    """
-    _require_sizes(n_samples=n_samples, n_features=n_features, n_components=n_components)
-    _require_shares(contaminated=contaminated, density=density, missing=missing)
-    _require_noise(noise)
-    rng = _generator(random_state)
-    scale = n_components**-0.5
-    components = np.abs(rng.normal(0.0, scale, (n_components, n_features)))
-    codes = np.abs(rng.normal(0.0, scale, (n_samples, n_components)))
-    clean = codes @ components
-    np.clip(clean, 0.0, 1.0, out=clean)
-    outliers = np.zeros_like(clean)
-    hit = np.sort(rng.permutation(n_samples)[: _part(contaminated, n_samples)])
-    for block in _blocks(len(hit)):
-        outliers[hit[block]] = _sparse_rows(
-            len(hit[block]), n_features, _part(density, n_features), rng
-        )
-    X = clean + outliers
-    for block in _blocks(n_samples):
-        X[block] += rng.normal(0.0, noise, X[block].shape)
-    np.clip(X, 0.0, 1.0, out=X)
-    for block in _blocks(n_samples):
-        X[block][rng.random(X[block].shape) < missing] = np.nan
-    return OutlierData(X, clean, outliers, components, codes)
+__all__ = ["Scene", "moving_scene"]
 
 
 class Scene(NamedTuple):
@@ -198,11 +87,11 @@ def moving_scene(
     >>> np.linalg.matrix_rank(scene.background)
     np.int64(3)
     """
-    _require_sizes(n_frames=n_frames)
+    require_sizes(n_frames=n_frames)
     _require_shape(shape)
-    _require_shares(missing=missing)
-    _require_noise(noise)
-    rng = _generator(random_state)
+    require_shares(missing=missing)
+    require_noise(noise=noise)
+    rng = generator(random_state)
     height, width = shape
     background = _light(n_frames, rng) @ _place(height, width, rng)
     frames, mask = background.copy(), np.zeros(background.shape, dtype=np.bool_)
@@ -210,7 +99,7 @@ def moving_scene(
         for inside, grey in _objects(height, width, places):
             mask[t] |= inside.ravel()
             frames[t, inside.ravel()] = grey
-    for block in _blocks(n_frames):
+    for block in blocks(n_frames):
         frames[block] += noise * rng.standard_normal(frames[block].shape, dtype=np.float32)
     np.clip(frames, 0.0, 1.0, out=frames)
     if missing > 0:
@@ -322,61 +211,9 @@ def _lose(frames: Array, missing: float, rng: np.random.Generator) -> None:
 
 
 def _piece(length: int, share: float, rng: np.random.Generator) -> slice:
-    size = _part(share, length)
+    size = part(share, length)
     start = int(rng.integers(length - size + 1))
     return slice(start, start + size)
-
-
-def _sparse_rows(n_rows: int, length: int, n_hit: int, rng: np.random.Generator) -> Array:
-    """Return rows with ``n_hit`` numbers from U[-1, 1] at random places."""
-    rows = np.zeros((n_rows, length))
-    rows[:, :n_hit] = rng.uniform(-1.0, 1.0, (n_rows, n_hit))
-    return rng.permuted(rows, axis=1)
-
-
-def _blocks(n_rows: int) -> Iterator[slice]:
-    return (slice(start, start + _ROWS) for start in range(0, n_rows, _ROWS))
-
-
-def _part(share: float, total: int) -> int:
-    """Return floor(share * total), for 0.29 * 100 as well, which is below 29 in floats."""
-    return floor(round(share * total, 9))
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise ParameterError(
-            "random_state should be an integer >= 0, a numpy.random.Generator or None, but "
-            f"{random_state!r} came. Give a number such as random_state=0."
-        ) from None
-
-
-def _require_sizes(**parameters: int) -> None:
-    for name, value in parameters.items():
-        if not (isinstance(value, Integral) and value >= 1):
-            raise ParameterError(
-                f"{name} should be an integer >= 1, but {value!r} came. "
-                f"Give a number such as {name}=100."
-            )
-
-
-def _require_shares(**parameters: float) -> None:
-    for name, value in parameters.items():
-        if not (isinstance(value, Real) and 0 <= value <= 1):
-            raise ParameterError(
-                f"{name} should be a share between 0 and 1, but {value!r} came. "
-                f"Give a number such as {name}=0.1."
-            )
-
-
-def _require_noise(noise: float) -> None:
-    if not (isinstance(noise, Real) and 0 <= noise < np.inf):
-        raise ParameterError(
-            f"noise should be a standard deviation >= 0, but {noise!r} came. "
-            "Give a number such as noise=0.01, or 0 for none."
-        )
 
 
 def _require_shape(shape: Any) -> None:

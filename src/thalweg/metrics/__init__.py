@@ -1,0 +1,19 @@
+"""Losses and scores of what was found, beside what was there.
+
+Rows are samples. NaN means missing: such an entry is left out of every sum.
+"""
+
+from thalweg.metrics.clusters import entropy, purity
+from thalweg.metrics.losses import empirical_loss, psnr, reconstruction_loss, surrogate_loss
+from thalweg.metrics.outliers import OutlierScores, outlier_scores
+
+__all__ = [
+    "OutlierScores",
+    "empirical_loss",
+    "entropy",
+    "outlier_scores",
+    "psnr",
+    "purity",
+    "reconstruction_loss",
+    "surrogate_loss",
+]

@@ -1,0 +1,71 @@
+"""How well the places of outliers were found."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thalweg.errors import InputError
+from thalweg.metrics._checks import require_shape
+
+__all__ = ["OutlierScores", "outlier_scores"]
+
+
+class OutlierScores(NamedTuple):
+    """How well the places of outliers were found.
+
+    Attributes
+    ----------
+    precision : float
+        Share of what was found that is true.
+    recall : float
+        Share of what is true that was found.
+    f1 : float
+        Their harmonic mean, the F-measure.
+
+    Examples
+    --------
+    >>> from thalweg.metrics import outlier_scores
+    >>> outlier_scores([True, True, False], [True, False, False]).recall
+    0.5
+    """
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def outlier_scores(truth_mask: ArrayLike, found_mask: ArrayLike) -> OutlierScores:
+    """Compare the places of outliers, or the pixels of moving objects, with the true ones.
+
+    Masks have any shape. To leave gaps out, index both: ``truth[seen], found[seen]``. Where
+    there is nothing to find, or nothing was found, no share of it is wrong and it is 1.
+
+    Parameters
+    ----------
+    truth_mask, found_mask : boolean arrays of one shape
+        Where outliers are, and where they were found.
+
+    Examples
+    --------
+    >>> from thalweg.metrics import outlier_scores
+    >>> outlier_scores([[True, True], [False, False]], [[True, False], [True, False]])
+    OutlierScores(precision=0.5, recall=0.5, f1=0.5)
+    """
+    truth, found = np.asarray(truth_mask), np.asarray(found_mask)
+    for name, mask in (("truth_mask", truth), ("found_mask", found)):
+        if mask.dtype != np.bool_:
+            raise InputError(
+                f"{name} should be boolean, but numbers of type {mask.dtype} came. "
+                "Compare first, as in abs(outliers) > 0.1."
+            )
+    require_shape("found_mask", found, truth.shape, "truth_mask")
+    hits = int(np.count_nonzero(truth & found))
+    n_found, n_true = int(np.count_nonzero(found)), int(np.count_nonzero(truth))
+    return OutlierScores(
+        _share(hits, n_found), _share(hits, n_true), _share(2 * hits, n_found + n_true)
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0

@@ -1,0 +1,22 @@
+"""Data with a known answer: the papers' generators, and a scene for demonstrations.
+
+Rows are samples. The same seed gives the same data.
+"""
+
+from thalweg.synthetic.copies import replicate
+from thalweg.synthetic.counts import SparseCounts, sparse_counts
+from thalweg.synthetic.noises import NoisyData, nmf_with_noise
+from thalweg.synthetic.outliers import OutlierData, nmf_with_outliers
+from thalweg.synthetic.scene import Scene, moving_scene
+
+__all__ = [
+    "NoisyData",
+    "OutlierData",
+    "Scene",
+    "SparseCounts",
+    "moving_scene",
+    "nmf_with_noise",
+    "nmf_with_outliers",
+    "replicate",
+    "sparse_counts",
+]

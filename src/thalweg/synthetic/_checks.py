@@ -1,0 +1,70 @@
+"""Checks of the generators' parameters, worded in one place."""
+
+from math import inf
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from thalweg.errors import ParameterError
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return the source of random numbers that ``random_state`` stands for."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "random_state should be an integer >= 0, a numpy.random.Generator or None, but "
+            f"{random_state!r} came. Give a number such as random_state=0."
+        ) from None
+
+
+def require_sizes(**parameters: int) -> None:
+    """Raise unless each parameter is an integer that is one or more."""
+    for name, value in parameters.items():
+        if not (isinstance(value, Integral) and value >= 1):
+            raise ParameterError(
+                f"{name} should be an integer >= 1, but {value!r} came. "
+                f"Give a number such as {name}=100."
+            )
+
+
+def require_shares(most: float = 1, /, **parameters: float) -> None:
+    """Raise unless each parameter is a number from zero to ``most``."""
+    for name, value in parameters.items():
+        if not (isinstance(value, Real) and 0 <= value <= most):
+            raise ParameterError(
+                f"{name} should be a share between 0 and {most}, but {value!r} came. "
+                f"Give a number such as {name}=0.1."
+            )
+
+
+def require_noise(**parameters: float) -> None:
+    """Raise unless each parameter can be the standard deviation of noise."""
+    for name, value in parameters.items():
+        if not (isinstance(value, Real) and 0 <= value < inf):
+            raise ParameterError(
+                f"{name} should be a standard deviation >= 0, but {value!r} came. "
+                f"Give a number such as {name}=0.01, or 0 for none."
+            )
+
+
+def require_positive(**parameters: float) -> None:
+    """Raise unless each parameter is a positive finite number."""
+    for name, value in parameters.items():
+        if not (isinstance(value, Real) and 0 < value < inf):
+            raise ParameterError(
+                f"{name} should be a positive finite number, but {value!r} came. "
+                f"Give a number such as {name}=1.0."
+            )
+
+
+def require_nonnegative(**parameters: float) -> None:
+    """Raise unless each parameter is a finite number that is zero or more."""
+    for name, value in parameters.items():
+        if not (isinstance(value, Real) and 0 <= value < inf):
+            raise ParameterError(
+                f"{name} should be a finite number >= 0, but {value!r} came. "
+                f"Give a number such as {name}=1.0, or {name}=0.0 for none."
+            )
