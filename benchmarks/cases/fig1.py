@@ -22,14 +22,13 @@ Picture
     ``docs/images/fig1.png`` (``results/quick/fig1.png`` with ``--quick``).
 """
 
-import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import _threads
+from benchmarks._recorder import Recorder, record
 from benchmarks._table import number, table
 from thalweg import RobustNMF, RobustOnlineNMF, synthetic
 from thalweg.encoders.fast import Fast
@@ -39,41 +38,9 @@ from thalweg.prox.l1 import L1
 F, K, BATCH, HELD_OUT = 400, 49, 40, 1000
 WEIGHT, BOUND = F**-0.5, 1.0
 NO_OUTLIERS = 1e3
-# Snapshots are taken when the time since the start has grown by this factor.
-SPACING = 1.12
 CLOSE = 1.02
 ROOT = Path(__file__).parents[2]
 COLOURS = {"fast": "#1b6ca8", "pgd": "#d1495b", "admm": "#2e933c", "ONMF": "#7a7a7a"}
-
-
-class _Recorder:
-    """A callback that keeps components and times; the clock stands while it works."""
-
-    def __init__(self, model: Any, budget: float) -> None:
-        self.model, self.budget = model, budget
-        self.times: list[float] = []
-        self.objectives: list[float] = []
-        self.components: list[Any] = []
-        self.paused, self.begin = 0.0, time.perf_counter()
-
-    def __call__(self, progress: Any) -> None:
-        now = time.perf_counter()
-        elapsed = now - self.begin - self.paused
-        if not self.times or elapsed >= SPACING * self.times[-1]:
-            self.keep(elapsed, progress.objective)
-        self.paused += time.perf_counter() - now
-        if elapsed > self.budget:
-            raise _Enough
-
-    def keep(self, elapsed: float, objective: float) -> None:
-        """Take a snapshot."""
-        self.times.append(elapsed)
-        self.objectives.append(objective)
-        self.components.append(self.model.components_.copy())
-
-
-class _Enough(Exception):  # noqa: N818 - not an error
-    """The time is up."""
 
 
 def run(quick: bool) -> dict[str, Any]:
@@ -85,7 +52,7 @@ def run(quick: bool) -> dict[str, Any]:
     with _threads.limit(1):
         for name, model, weight in _models(first, n):
             model.set_params(callback=None).fit(data.X[:200])  # compiles
-            recorder = _fit(model, data.X[:n], budget)
+            recorder = record(model, data.X[:n], budget)
             curves[name] = _rate(recorder, data.X[n:], data.clean[n:], weight)
     result = {
         "n_samples": n,
@@ -117,17 +84,7 @@ def _models(first: Any, n: int) -> list[tuple[str, Any, float]]:
     return [*models, ("ONMF", plain, NO_OUTLIERS)]
 
 
-def _fit(model: Any, X: Any, budget: float) -> _Recorder:
-    recorder = _Recorder(model, budget)
-    model.set_params(callback=recorder)
-    recorder.begin = time.perf_counter()
-    with suppress(_Enough):
-        model.fit(X)
-    recorder.keep(time.perf_counter() - recorder.begin - recorder.paused, model.objective_)
-    return recorder
-
-
-def _rate(recorder: _Recorder, X: Any, clean: Any, weight: float) -> dict[str, Any]:
+def _rate(recorder: Recorder, X: Any, clean: Any, weight: float) -> dict[str, Any]:
     """Rate each snapshot on the held-out samples."""
     V = np.ascontiguousarray(X).T
     codes = Fast(outliers=L1(weight, BOUND if weight == WEIGHT else np.inf), tol=1e-4)

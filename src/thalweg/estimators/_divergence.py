@@ -31,7 +31,7 @@ __all__ = ["Diverging"]
 
 # Data with a smaller share of entries that are not zero are visited only there.
 _SPARSE = 0.1
-# Losses that are infinite at zero see nothing below this share of the first batch's mean.
+# Losses that are infinite at zero see nothing below this share of the first data's mean.
 _SILENCE = 1e-8
 # Rounds of encoding and measuring that settle the scale of a loss without units.
 _ROUNDS = 3
@@ -77,7 +77,7 @@ class Diverging(Factorization):
         return batch
 
     def _prepare(self, X: Any) -> None:
-        """Settle the loss, and how data are shown to it, on the first rows."""
+        """Settle the loss, and how data are shown to it, on the first call's data."""
         self.loss_ = _loss(self.loss)
         values = _values(X)
         size = max(X.shape[0] * X.shape[1], 1)

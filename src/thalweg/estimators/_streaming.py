@@ -66,7 +66,7 @@ class Streaming(Factorization):
         raise NotImplementedError
 
     def _prepare(self, X: Any) -> None:
-        """Settle what the first rows decide, before they are made a batch."""
+        """Settle what the first call's data decide, before they are cut into batches."""
 
     def _tune(self, batch: Batch) -> Encoder:
         """Return the encoder for a batch that is to be learned from."""
@@ -92,16 +92,14 @@ class Streaming(Factorization):
         """
         X = check_data(self, X, reset=True)
         n, epochs = X.shape[0], check_count("epochs", self.epochs)
+        self._prepare(X)
         size = self._size(n)
         rng = generator(self.random_state)
         with few_threads(X.shape[1], check_count("n_components", self.n_components), size):
             for epoch in range(epochs):
                 order = rng.permutation(n) if self.shuffle else np.arange(n)
                 for begin in range(0, n, size):
-                    rows = X[order[begin : begin + size]]
-                    if epoch == begin == 0:
-                        self._prepare(rows)
-                    batch = self._batch(rows)
+                    batch = self._batch(X[order[begin : begin + size]])
                     if epoch == begin == 0:
                         update = self._begin(batch, rng)
                     self._absorb(batch, update, n * epochs)
