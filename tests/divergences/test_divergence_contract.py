@@ -135,7 +135,7 @@ def test_the_others_are_not_convex(nonconvex: Any) -> None:
 
 def test_split_makes_up_the_gradient(d: Any) -> None:
     v, p = pair(4)
-    neg, pos = d.split(v, p)
+    neg, pos = (np.broadcast_to(part, v.shape) for part in d.split(v, p))
     assert np.all(neg >= 0)
     assert np.all(pos >= 0)
     assert np.all(np.abs(pos - neg - d.grad(v, p)) <= 1e-13 * (pos + neg))
@@ -157,7 +157,7 @@ def test_split_majorises(d: Any, orders: float) -> None:
         H = 10 ** rng.uniform(-2, 2, size=(4, 50))
         ratio = 10 ** rng.uniform(-orders, orders, size=H.shape)
         v = (W @ H) * 10 ** rng.uniform(-1, 1, size=(6, 50))
-        neg, pos = d.split(v, W @ H)
+        neg, pos = (np.broadcast_to(part, v.shape) for part in d.split(v, W @ H))
         rise = H * power_sum(W.T @ pos, ratio, up)
         fall = H * power_sum(W.T @ neg, ratio, -down)
         start, value = d.value(v, W @ H), d.value(v, W @ (H * ratio))
@@ -176,7 +176,7 @@ def test_multiplicative_updates_descend(d: Any) -> None:
         first = value = d.value(v, W @ H)
         slack = 1e-13 * first + (1e-9 * v.sum(axis=0) if d.name in SMOOTHED else 0.0)
         for _ in range(25):
-            neg, pos = d.split(v, W @ H)
+            neg, pos = (np.broadcast_to(part, v.shape) for part in d.split(v, W @ H))
             H = H * ((W.T @ neg) / (W.T @ pos)) ** exponent
             before, value = value, d.value(v, W @ H)
             assert np.all(value <= before + slack)

@@ -58,7 +58,7 @@ FORMULAS: dict[str, tuple[Any, Callable[..., dict[str, Decimal]], float]] = {
 
 def computed(d: Any, v: Array, p: Array) -> dict[str, Array]:
     """Return what ``d`` makes of single entries."""
-    neg, pos = d.split(v[None], p[None])
+    neg, pos = (np.broadcast_to(part, (1, len(v))) for part in d.split(v[None], p[None]))
     curvature = np.broadcast_to(d.curvature(v[None], p[None]), neg.shape)
     return {
         "value": d.value(v[None], p[None]),

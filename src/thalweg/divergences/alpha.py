@@ -9,7 +9,7 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.divergences import Interval
-from thalweg.divergences._blocks import column_sums, entrywise, filled
+from thalweg.divergences._blocks import column_sums, entrywise, filled, shared
 from thalweg.divergences._parameters import require_finite
 from thalweg.divergences._phi import power_divergence
 from thalweg.divergences._power import log_ratio, power_at_zero
@@ -80,7 +80,7 @@ class Alpha:
         if a == 0:  # both log terms, with half of the bound on log(r) added to each
             return entrywise(_log_excess, v, p), entrywise(_log_excess, p, v)
         power = entrywise(partial(_power, a=a), v, p)
-        constant = filled(v, p, 1 / abs(a))
+        constant = shared(v, p, 1 / abs(a))
         return (power, constant) if a > 0 else (constant, power)
 
     def outliers(self, v: Array, p: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.divergences import Interval
-from thalweg.divergences._blocks import column_sums, entrywise, filled
+from thalweg.divergences._blocks import column_sums, entrywise, filled, shared
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Hellinger:
         """Return 2 sqrt(v / p) and 2."""
         neg = _root_of_ratio(v, p)
         neg *= 2
-        return neg, filled(v, p, 2)
+        return neg, shared(v, p, 2)
 
     def outliers(self, v: Array, p: Array) -> Array:
         """Return zeros: every residual belongs to the noise."""

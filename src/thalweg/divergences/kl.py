@@ -8,7 +8,7 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.divergences import Interval
-from thalweg.divergences._blocks import column_sums, filled
+from thalweg.divergences._blocks import column_sums, filled, shared
 from thalweg.divergences._phi import correct_near
 
 
@@ -57,10 +57,10 @@ class KL:
 
     @np.errstate(all="ignore")
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
-        """Return v / p and ones."""
+        """Return v / p and one, for all entries."""
         neg = v / p
         np.copyto(neg, 0, where=v == 0)
-        return neg, filled(v, p, 1)
+        return neg, shared(v, p, 1)
 
     def outliers(self, v: Array, p: Array) -> Array:
         """Return zeros: every residual belongs to the noise."""

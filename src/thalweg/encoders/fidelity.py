@@ -85,10 +85,11 @@ class Fidelity:
     def model(self, H: Array) -> Array:
         """Return W H, and a tiny share of the mean of each sample.
 
-        No loss is then infinite, not even where no atom has anything.
+        No loss is then infinite, not even where no atom has anything, nor a sample.
         """
         P = times(self.W, H)
-        haze = np.finfo(P.dtype).eps ** 0.75 * self._totals() / len(P)
+        kind = np.finfo(P.dtype)
+        haze = np.maximum(kind.eps**0.75 * self._totals() / len(P), kind.tiny**0.25)
         if self.seen is not None:  # where nothing was seen any model will do
             haze[~self.seen.any(axis=0)] = 1.0
         P += haze.astype(P.dtype)

@@ -44,6 +44,7 @@ def rescale(
     array([2.])
     """
     up, down = growth
+    neg, pos = np.broadcast_arrays(neg, pos)
     pos = pos + pos.dtype.type(l1) if l1 else pos
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         heavy = pos + l2 if np.any(l2) else pos
