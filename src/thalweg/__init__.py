@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from thalweg import metrics as metrics, synthetic as synthetic
     from thalweg.estimators import (
         Decomposition as Decomposition,
+        DivergenceNMF as DivergenceNMF,
         OnlineFactorization as OnlineFactorization,
+        OnlineNMF as OnlineNMF,
         RobustNMF as RobustNMF,
         RobustOnlineNMF as RobustOnlineNMF,
     )
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 # `import thalweg` stays light. Type checkers read the block above.
 _HOMES = {
     "Decomposition": "thalweg.estimators",
+    "DivergenceNMF": "thalweg.estimators",
     "OnlineFactorization": "thalweg.estimators",
+    "OnlineNMF": "thalweg.estimators",
     "RobustNMF": "thalweg.estimators",
     "RobustOnlineNMF": "thalweg.estimators",
     "half_life": "thalweg.updates",

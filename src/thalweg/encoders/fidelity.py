@@ -88,8 +88,8 @@ class Fidelity:
         No loss is then infinite, not even where no atom has anything, nor a sample.
         """
         P = times(self.W, H)
-        kind = np.finfo(P.dtype)
-        haze = np.maximum(kind.eps**0.75 * self._totals() / len(P), kind.tiny**0.25)
+        kind, totals = np.finfo(P.dtype), self._totals()
+        haze = np.where(totals > 0.0, kind.eps**0.75 * totals / len(P), kind.tiny**0.25)
         if self.seen is not None:  # where nothing was seen any model will do
             haze[~self.seen.any(axis=0)] = 1.0
         P += haze.astype(P.dtype)

@@ -7,8 +7,18 @@ where it streams, ``transform``, ``inverse_transform``, ``decompose``, ``score_s
 
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Decomposition
+from thalweg.estimators.divergence_nmf import DivergenceNMF
 from thalweg.estimators.online_factorization import OnlineFactorization
+from thalweg.estimators.online_nmf import OnlineNMF
 from thalweg.estimators.robust_nmf import RobustNMF
 from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
 
-__all__ = ["Decomposition", "OnlineFactorization", "Progress", "RobustNMF", "RobustOnlineNMF"]
+__all__ = [
+    "Decomposition",
+    "DivergenceNMF",
+    "OnlineFactorization",
+    "OnlineNMF",
+    "Progress",
+    "RobustNMF",
+    "RobustOnlineNMF",
+]

@@ -1,0 +1,227 @@
+"""Stochastic projected subgradient steps: the paper's own dictionary update, [D] (11)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.divergences import Divergence
+from thalweg.divergences.kl import KL
+from thalweg.divergences.l1 import L1
+from thalweg.divergences.l2 import L2
+from thalweg.encoders import Codes
+from thalweg.encoders.fidelity import Fidelity
+from thalweg.errors import ParameterError
+from thalweg.prox import Prox
+from thalweg.prox.simplex import Simplex
+from thalweg.updates._means import batch_share, merge_means
+
+__all__ = ["Scales", "Subgradient", "nearest"]
+
+# No row moves farther than so many times what the curvature of the batch alone would allow.
+_SURPRISE = 10.0
+# The curvature is taken as if no entry of the model were below this share of its feature's mean.
+_SMALLEST = 0.1
+
+
+class Scales(NamedTuple):
+    """Means over the samples so far.
+
+    Attributes
+    ----------
+    curvature : array of shape (F,)
+        Of a bound on the curvature of the loss in each row of W.
+    objective : array of shape ()
+        Of the loss, each sample's at the dictionary that it met.
+    weight : array of shape ()
+        Number of samples, the older ones discounted.
+    n_samples : array of shape ()
+        Number of samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.subgradient import Subgradient
+    >>> Subgradient().init(np.ones((3, 2))).curvature.shape
+    (3,)
+    """
+
+    curvature: Array
+    objective: Array
+    weight: Array
+    n_samples: Array
+
+
+@dataclass(frozen=True)
+class Subgradient:
+    """One step against a subgradient of the mean of d(v | W h) over a batch, back into C.
+
+    The step is eta times the inverse of the curvature, where eta = a / (1 + n / b) after n
+    samples. [D] VIII-C divides by no curvature: with data of another unit its dictionary then
+    stays where it is, or jumps to the border. The bound, mean of c |h|^2, is a number for each
+    row of W, which leaves the nearest point of the paper's C the right one: C is a product of
+    sets of rows. With a set of columns the largest bound serves all rows.
+
+    Parameters
+    ----------
+    loss : Divergence
+        The loss d.
+    constraint : Prox or None
+        The set C, column by column; None is the paper's: entries between 0 and 1, and no row
+        of a sum below ``epsilon``.
+    epsilon : float
+        Keeps every feature in the reach of a loss that is infinite at zero.
+    schedule : tuple of float
+        a and b. With a = 1 and b = 2e4 eta is the paper's, whose a = b = 2e4; with b = inf it is
+        constant, as in Wang et al. (2013), and the dictionary never settles.
+    frozen : int
+        So many first columns of W never change.
+    forgetting, fade : float
+        Weights of earlier samples in the means, as in
+        :class:`thalweg.updates.surrogate.Surrogate`. Samples that are forgotten do not
+        shorten the step: a stream that drifts is followed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.subgradient import Subgradient as Encoder
+    >>> from thalweg.updates.subgradient import Subgradient
+    >>> V, W = np.array([[3.0, 1.0], [4.0, 2.0]]), np.array([[0.5], [0.5]])
+    >>> update = Subgradient()
+    >>> W, state = update.step(W, update.init(W), V, Encoder().encode(V, W))
+    >>> W.ravel().round(2)
+    array([0.4, 0.6])
+    """
+
+    name: ClassVar[str] = "subgradient"
+
+    loss: Divergence = field(default_factory=KL)
+    constraint: Prox | None = None
+    epsilon: float = 1e-8
+    schedule: tuple[float, float] = (1.0, 2e4)
+    frozen: int = 0
+    forgetting: float = 1.0
+    fade: float = 0.0
+
+    def __post_init__(self) -> None:
+        a, b = self.schedule
+        if not (0.0 < a < np.inf and b > 0.0 and 0.0 <= self.epsilon < 1.0):
+            raise ParameterError(
+                f"schedule should be two positive numbers and epsilon a number below 1, but "
+                f"{self.schedule!r} and {self.epsilon!r} came. Use (1.0, 2e4) and 1e-8, say."
+            )
+
+    def init(self, W: Array) -> Scales:
+        """Return the means over no samples."""
+        zero = np.zeros(())
+        return Scales(np.zeros(len(W), W.dtype), zero, zero, zero)
+
+    def step(
+        self, W: Array, state: Scales, V: Array, codes: Codes, seen: Mask | None = None
+    ) -> tuple[Array, Scales]:
+        """Take in a batch, and go against its subgradient."""
+        n = V.shape[1]
+        if n == 0:
+            return W, state
+        fidelity = Fidelity(self.loss, V, W, seen)
+        P = fidelity.model(codes.H)
+        G = fidelity.grad(P) @ codes.H.T / W.dtype.type(n)  # by Danskin: codes are kept
+        usual, actual = _curvatures(fidelity, P, codes.H)
+        state = self.absorb(state, _trace(usual, codes.H), codes.loss)
+        scale = np.maximum(
+            state.curvature / W.dtype.type(self._eta(state)),
+            _trace(actual, codes.H) / W.dtype.type(_SURPRISE),
+        )
+        if self.constraint is not None:
+            scale = np.full_like(scale, scale.max())
+        pace = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
+        return self.inside(W - pace[:, None] * G, W[:, : self.frozen]), state  # [D] (11)
+
+    def absorb(self, state: Scales, own: Array, loss: Array) -> Scales:
+        """Return the means with those of a batch taken in."""
+        counts = batch_share(state.weight, state.n_samples, len(loss), self.forgetting, self.fade)
+        keep, share = own.dtype.type(1.0 - counts.share), own.dtype.type(counts.share)
+        return Scales(
+            keep * state.curvature + share * own,
+            np.asarray((1.0 - counts.share) * state.objective + counts.share * np.mean(loss)),
+            counts.weight,
+            counts.n_samples,
+        )
+
+    def inside(self, W: Array, fixed: Array) -> Array:
+        """Return the nearest dictionary in C that has the frozen columns ``fixed``."""
+        free = W[:, fixed.shape[1] :]
+        if self.constraint is None:
+            free = nearest(free, self.epsilon - fixed.sum(axis=1))
+        else:
+            free = self.constraint.prox(free)
+        return np.asfortranarray(np.hstack([fixed, free]))
+
+    def merge(self, states: Sequence[Scales]) -> Scales:
+        """Return the weighted mean of several states."""
+        return merge_means(states)
+
+    def objective(self, W: Array, state: Scales) -> float:
+        """Return the mean loss of the samples so far; W has no part in it."""
+        return float(state.objective)
+
+    def _eta(self, state: Scales) -> float:
+        """Return the paper's step: [D] VIII-C has a / (tau t + b) after t batches of tau."""
+        a, b = self.schedule
+        memory = np.inf if self.forgetting == 1.0 else 1.0 / (1.0 - self.forgetting)
+        return float(a / (1.0 + min(float(state.n_samples), memory) / b))
+
+
+def nearest(W: Array, epsilon: Array | float) -> Array:
+    """Return the nearest matrix with entries between 0 and 1 and rows of sums >= epsilon.
+
+    [D] S-1 sends a row of too small a sum to the probability simplex; the nearest point is in
+    the simplex of sum epsilon. It is the row itself that is projected, not what clipping has
+    left of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.subgradient import nearest
+    >>> nearest(np.array([[2.0, -1.0], [-3.0, -1.0]]), 0.5)
+    array([[1. , 0. ],
+           [0. , 0.5]])
+    """
+    inside = np.clip(W, 0.0, 1.0)
+    low = inside.sum(axis=1) < epsilon
+    if low.any():
+        total = np.broadcast_to(np.asarray(epsilon, W.dtype), len(W))[low]
+        inside[low] = (total * Simplex().prox(W[low].T / total)).T
+    return inside
+
+
+def _curvatures(fidelity: Fidelity, P: Array, H: Array) -> tuple[Array, Array]:
+    """Return the curvature to be expected of the loss at a model, and that of the batch.
+
+    The first is that of data which fit, as in Fisher's scoring: at a count of zero the batch's
+    is zero, and at an outlier anything. A norm has a kink there; both are then that of its mean
+    residual.
+    """
+    if isinstance(fidelity.loss, (L1, L2)):
+        c = _at_mean_residual(fidelity, P, H)
+        return c, c
+    near = np.maximum(P, P.dtype.type(_SMALLEST) * P.mean(axis=1, keepdims=True))
+    usual = replace(fidelity, V=near).curvature(near, np.inf)
+    actual = fidelity.curvature(P, np.inf)
+    return np.broadcast_to(usual, P.shape), np.broadcast_to(actual, P.shape)
+
+
+def _at_mean_residual(fidelity: Fidelity, P: Array, H: Array) -> Array:
+    """Return the inverse of a norm's mean residual over a batch; zero at gaps."""
+    seen = np.ones(P.shape, np.bool_) if fidelity.seen is None else fidelity.seen
+    count = seen.sum() if isinstance(fidelity.loss, L1) else seen.any(axis=0).sum()
+    total = float(fidelity.value(P, H).sum())
+    return seen * P.dtype.type(count / total if total > 0.0 else 0.0)
+
+
+def _trace(c: Array, H: Array) -> Array:
+    """Return the mean of c |h|^2 for each row: the trace of the loss's Hessian in it."""
+    trace: Array = c @ (np.einsum("kb,kb->b", H, H) / H.dtype.type(H.shape[1]))
+    return trace
