@@ -89,10 +89,18 @@ def draw(data: Spoilt, results: dict[str, Result], picture: Path) -> None:
     """Write a mosaic: what became of the faces down, faces across."""
     rows = {"clean": judge(data, data.clean), "spoilt": judge(data, data.noisy), **results}
     picks = shown(data)
+    widths = [1.0] * COLUMNS + [0.2] + [1.0] * COLUMNS  # a gap between the kinds
     fig, axes = plt.subplots(
-        len(rows), len(picks), figsize=(11.5, 1.18 * len(rows) + 0.5), layout="constrained"
+        len(rows),
+        len(widths),
+        figsize=(11.5, 1.07 * len(rows)),
+        width_ratios=widths,
+        layout="constrained",
     )
     fig.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0.0, hspace=0.0)
+    for ax in axes[:, COLUMNS]:
+        ax.set_axis_off()
+    axes = np.delete(axes, COLUMNS, axis=1)
     for (name, result), across in zip(rows.items(), axes, strict=True):
         for i, ax in zip(picks, across, strict=True):
             ax.imshow(result.faces[i].reshape(data.shape), cmap="gray", vmin=0, vmax=1)
@@ -104,7 +112,7 @@ def draw(data: Spoilt, results: dict[str, Result], picture: Path) -> None:
         )
     axes[0, COLUMNS // 2].set_title(f"noise on {NOISY:.0%} of the pixels", fontsize=14, color=INK)
     axes[0, COLUMNS + COLUMNS // 2].set_title("and a shadow", fontsize=14, color=INK)
-    fig.savefig(picture, dpi=110)
+    fig.savefig(picture, dpi=110, bbox_inches="tight", pad_inches=0.08)
     plt.close(fig)
 
 

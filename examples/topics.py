@@ -77,7 +77,7 @@ class Result(NamedTuple):
 
 
 def load(path: Path) -> Corpus:
-    """Return the TERMS terms of largest weight, (1 + log count) log(articles / articles with it)."""
+    """Return the TERMS terms of largest weight, (1 + log count) log(articles / those with it)."""
     with np.load(path, allow_pickle=False) as data:
         indices = data["indices"].astype(np.int32)
         counts, shape = data["data"].astype(np.float64), tuple(data["shape"])
@@ -134,7 +134,8 @@ def draw(result: Result, label_names: Any, picture: Path) -> None:
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
     _draw_table(axes.flat[-1], result.table, label_names)
-    fig.suptitle(f"Words of the {TOPICS} topics, by weight", fontsize=15, color=INK)
+    title = f"The {TOPICS} topics of {result.table.sum()} articles, and their words of most weight"
+    fig.suptitle(title, fontsize=15, color=INK)
     fig.savefig(picture, dpi=110)
     plt.close(fig)
 
@@ -146,7 +147,7 @@ def _draw_table(ax: Any, table: Any, label_names: Any) -> None:
     for (k, j), count in np.ndenumerate(table):
         colour = "white" if shares[k, j] > 0.5 else SOFT
         ax.text(j, k, str(count), ha="center", va="center", fontsize=12, color=colour)
-    ax.set_xticks(range(len(label_names)), [name[:8] for name in label_names], fontsize=11)
+    ax.set_xticks(range(len(label_names)), label_names, fontsize=11, rotation=25, ha="right")
     ax.set_yticks(range(TOPICS), [f"topic {k + 1}" for k in range(TOPICS)], fontsize=11)
     ax.set_title("Articles, by topic and section", fontsize=13, color=INK, weight="bold")
     ax.spines[:].set_color("#c9ced4")

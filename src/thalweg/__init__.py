@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         OnlineNMF as OnlineNMF,
         RobustNMF as RobustNMF,
         RobustOnlineNMF as RobustOnlineNMF,
+        rivals as rivals,
     )
     from thalweg.updates import half_life as half_life
 
@@ -37,6 +38,7 @@ _HOMES = {
     "RobustOnlineNMF": "thalweg.estimators",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
+    "rivals": "thalweg.estimators",
     "synthetic": "thalweg",
 }
 

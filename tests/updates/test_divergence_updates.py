@@ -335,3 +335,17 @@ def test_single_precision_stays(name: str, update: Any, price: float) -> None:
     sums = state[:2] if update is Curved else state[:3]
     assert {part.dtype for part in sums} == {np.dtype(np.float32)}
     assert np.all(np.isfinite(moved))
+
+
+@both
+def test_zeros_of_a_start_do_no_harm(update: Any) -> None:
+    """Those of a free column may grow again; those of a frozen one stay."""
+    V, W = data(19)
+    W[2:4], W[5, 1] = 0.0, 0.0
+    method = update(frozen=1)
+    moved, state = method.step(W, method.init(W), V, encode(KL(), V, W))
+    assert np.array_equal(moved[:, 0], W[:, 0])
+    assert np.all(moved[:, 1:] > 0.0)
+    assert np.isfinite(method.objective(moved, state))
+    again, _ = method.step(moved, state, V, encode(KL(), V, moved))
+    assert np.all(np.isfinite(again))

@@ -5,6 +5,7 @@ where it streams, ``transform``, ``inverse_transform``, ``decompose``, ``score_s
 ``score``; ``NaN`` in the data means that nothing was seen there.
 """
 
+from thalweg.estimators import rivals
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF
@@ -21,4 +22,5 @@ __all__ = [
     "Progress",
     "RobustNMF",
     "RobustOnlineNMF",
+    "rivals",
 ]

@@ -29,6 +29,8 @@ from thalweg.updates.gauge import lowest
 
 __all__ = ["Diverging"]
 
+# Rows that tell what the data are like.
+_ENOUGH = 1000
 # Data with a smaller share of entries that are not zero are visited only there.
 _SPARSE = 0.1
 # Losses that are infinite at zero see nothing below this share of the first data's mean.
@@ -79,8 +81,9 @@ class Diverging(Factorization):
     def _prepare(self, X: Any) -> None:
         """Settle the loss, and how data are shown to it, on the first call's data."""
         self.loss_ = _loss(self.loss)
-        values = _values(X)
-        size = max(X.shape[0] * X.shape[1], 1)
+        rows = X[:_ENOUGH]
+        values = _values(rows)
+        size = max(rows.shape[0] * rows.shape[1], 1)
         dense = np.count_nonzero(values) >= _SPARSE * size
         self.sparse_ = bool(suits_sparse(self.loss_) and not dense)
         mean = float(np.nansum(values, dtype=np.float64)) / size

@@ -118,8 +118,10 @@ class OnlineFactorization(Streaming):
         count = parameters.check_count("n_components", self.n_components)
         if isinstance(self.init, str):
             parameters.choose("init", self.init, ("random", "samples"))
-        constraint = getattr(self._update(), "constraint", Orthant())
-        return dictionary(self.init, None, count, batch, constraint, rng)
+        update = self._update()
+        constraint = getattr(update, "constraint", None) or Orthant()
+        diverging = hasattr(update, "loss")  # which may be infinite where the model is zero
+        return dictionary(self.init, None, count, batch, constraint, rng, by_feature=diverging)
 
 
 def _require(component: Any, contract: Any, parameter: str) -> None:

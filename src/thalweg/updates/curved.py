@@ -17,9 +17,9 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates.gauge import lowest, priced, rescaled
 from thalweg.updates._means import batch_share, merge_means
 from thalweg.updates._revive import revive
+from thalweg.updates.gauge import lowest, priced, rescaled
 from thalweg.updates.surrogate import Statistics
 
 __all__ = ["Curved"]

@@ -15,8 +15,8 @@ from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates.gauge import Price, lowest, priced, sizes
 from thalweg.updates._means import batch_share, merge_means
+from thalweg.updates.gauge import Price, lowest, priced, sizes
 
 __all__ = ["Majorisers", "Multiplicative"]
 
@@ -108,8 +108,10 @@ class Multiplicative:
         """Take in a batch, and go where the majorisers of all samples are least."""
         if V.shape[1] == 0:
             return W, state
-        state = self.absorb(W, state, V, codes, seen)
-        return self.minimise(W, state)
+        positive = np.maximum(W, lowest(W, self.loss))  # a zero could not be multiplied
+        moved, state = self.minimise(positive, self.absorb(positive, state, V, codes, seen))
+        moved[:, : self.frozen] = W[:, : self.frozen]
+        return moved, state
 
     def absorb(
         self, W: Array, state: Majorisers, V: Any, codes: Codes, seen: Mask | None
@@ -160,6 +162,7 @@ class Multiplicative:
     def objective(self, W: Array, state: Majorisers) -> float:
         """Return the mean of the majorisers at W."""
         up, down = self.loss.growth
+        W = np.maximum(W, lowest(W, self.loss))
         pos = self._potential(state.pos * W**up, W, up + 1.0)
         neg = self._potential(state.neg * W**-down, W, 1.0 - down)
         return float(pos - neg + 0.5 * np.vdot(state.square * W, W) + state.constant)

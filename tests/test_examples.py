@@ -1,0 +1,200 @@
+"""The examples run, on small generated data and on the real ones, and find what they should."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="the examples draw")
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def topics(monkeypatch):
+    """Return the example, with the methods that are quick."""
+    module = load("topics")
+    methods = {name: method for name, method in module.METHODS.items() if "200" not in name}
+    assert len(methods) == 3
+    monkeypatch.setattr(module, "METHODS", methods)
+    return module
+
+
+@pytest.fixture
+def music():
+    return load("music")
+
+
+@pytest.fixture
+def faces():
+    return load("faces")
+
+
+def run(module, data, output, *more):
+    return module.main(["--data", str(data), "--output", str(output), *more])
+
+
+def is_picture(path):
+    return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size < 300_000
+
+
+# Real data
+
+
+@pytest.mark.slow
+def test_topics_are_the_sections_of_the_news(topics, shared_data, tmp_path, capsys):
+    results = run(topics, shared_data("bbc_news.npz").parent, tmp_path)
+    online, batch = results["OnlineNMF, 10 passes"], results["DivergenceNMF"]
+    assert online.purity >= 0.85
+    np.testing.assert_array_equal(online.table.argmax(axis=1), range(5))
+    assert {"market", "film", "labour", "game", "phone"} < {w for row in online.words for w in row}
+    assert online.held_out < 1.005 * batch.held_out
+    assert online.held_out < results["MiniBatchNMF, 10 passes"].held_out
+    assert is_picture(tmp_path / "topics.png")
+    assert str(tmp_path / "topics.png") in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_templates_are_the_notes_of_the_trumpet(music, shared_data, tmp_path, capsys):
+    data = shared_data("audio_ccby.npz").parent
+    result = run(music, data, tmp_path, "--starts", "2")
+    assert result.of_mean > 4.0 * result.divergence
+    names = {music.note(frequency).split()[0] for frequency in result.pitches}
+    assert {"F4", "A♭4", "B♭4", "C5", "E♭5"} <= names
+    assert is_picture(tmp_path / "music.png")
+    assert music.CREDIT in capsys.readouterr().out
+
+
+def test_huber_cleans_faces_better_than_squares(faces, shared_data, tmp_path, monkeypatch):
+    monkeypatch.setattr(faces, "LOSSES", ("huber", "squared-l2"))
+    results = run(faces, shared_data("orl_32x32.npz").parent, tmp_path)
+    huber, squares = results["huber"], results["squared-l2"]
+    assert huber.all > squares.all + 2.0
+    assert huber.plain > squares.plain + 3.0
+    assert huber.shaded > squares.shaded + 1.0
+    assert is_picture(tmp_path / "faces.png")
+
+
+# Generated data, of which everything is known
+
+
+@pytest.fixture
+def small_news(tmp_path):
+    """Return a folder with 250 articles of five sections, each with twelve words of its own."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(5), 50)
+    rates = np.full((250, 80), 0.05)  # twenty words belong to nobody
+    for label in range(5):
+        rates[labels == label, 12 * label : 12 * (label + 1)] = 1.5
+    counts = rng.poisson(rates)
+    where = np.nonzero(counts)
+    np.savez(
+        tmp_path / "bbc_news.npz",
+        data=counts[where].astype(np.uint8),
+        indices=where[1].astype(np.uint16),
+        indptr=np.append(0, np.cumsum((counts > 0).sum(axis=1))).astype(np.int32),
+        shape=np.array(counts.shape, dtype=np.int32),
+        terms=np.array([f"w{j}" for j in range(80)]),
+        labels=labels.astype(np.uint8),
+        label_names=np.array(["a", "b", "c", "d", "e"]),
+    )
+    return tmp_path
+
+
+def test_weights_of_terms_are_those_of_the_paper(topics, small_news):
+    corpus = topics.load(small_news / "bbc_news.npz")
+    with np.load(small_news / "bbc_news.npz") as data:
+        counts = np.zeros(data["shape"])
+        rows = np.repeat(np.arange(250), np.diff(data["indptr"]))
+        counts[rows, data["indices"]] = data["data"]
+    for i, j in [(0, 0), (3, 7), (249, 59), (100, 79)]:
+        v, n = counts[i, j], np.count_nonzero(counts[:, j])
+        weight = (1 + np.log(v)) * np.log(250 / n) if v else 0.0
+        assert corpus.X[i, j] == pytest.approx(weight)
+
+
+def test_only_the_terms_of_largest_weight_are_kept(topics, small_news, monkeypatch):
+    everything = topics.load(small_news / "bbc_news.npz")
+    monkeypatch.setattr(topics, "TERMS", 30)
+    corpus = topics.load(small_news / "bbc_news.npz")
+    weights = np.sort(everything.X.sum(axis=0))
+    np.testing.assert_allclose(np.sort(corpus.X.sum(axis=0)), weights[-30:])
+    assert corpus.terms.shape == (30,)
+
+
+def test_topics_of_known_sections_are_found(topics, small_news, tmp_path):
+    results = run(topics, small_news, tmp_path / "new" / "folder")
+    online = results["OnlineNMF, 10 passes"]
+    assert online.purity > 0.97
+    for label, words in enumerate(online.words):
+        assert set(words) <= {f"w{j}" for j in range(12 * label, 12 * (label + 1))}
+    assert online.table.sum() == 250
+    assert is_picture(tmp_path / "new" / "folder" / "topics.png")
+
+
+def test_notes_of_a_known_melody_are_found(music, tmp_path):
+    rate, melody = 22050, (349.2, 440.0, 523.3, 440.0, 349.2)
+    t = np.arange(int(0.5 * rate)) / rate
+    sound = np.concatenate(
+        [sum(np.sin(2 * np.pi * h * f * t) / h for h in range(1, 9)) for f in melody]
+    )
+    sound = 8000 * sound / np.abs(sound).max()
+    sound += np.random.default_rng(0).standard_normal(len(sound))
+    np.savez(tmp_path / "audio_ccby.npz", trumpet=sound.astype(np.int16), sr=np.int32(rate))
+    spectrogram = music.spectrogram(*music.load(tmp_path / "audio_ccby.npz"))
+    result = music.fit(spectrogram, starts=2, n_components=4)
+    names = {music.note(frequency).split()[0] for frequency in result.pitches}
+    assert {"F4", "A4", "C5"} <= names
+    assert result.of_mean > 3.0 * result.divergence
+    music.draw(spectrogram, result, tmp_path / "music.png")
+    assert is_picture(tmp_path / "music.png")
+
+
+def test_noise_has_no_pitch(music):
+    frequencies = np.linspace(music.LOWEST, music.HIGHEST, 446)
+    noise = np.random.default_rng(0).uniform(0.5, 1.0, 446)
+    assert music.note(music.pitch(noise, frequencies)) == "no pitch"
+    assert music.note(440.0) == "A4  440 Hz"
+
+
+def test_spoilt_faces_are_spoilt_as_said(faces):
+    clean = np.full((400, 1024), 0.5)
+    data = faces.spoil(clean, (32, 32), np.random.default_rng(0))
+    plain = data.noisy[~data.shaded]
+    assert np.mean(plain != 0.5) == pytest.approx(0.3, abs=0.01)
+    assert np.mean(data.shaded) == pytest.approx(0.25, abs=0.07)
+    dark = np.isclose(data.noisy, 0.5 * faces.DARK)
+    assert not dark[~data.shaded].any()
+    assert dark[data.shaded].any(axis=1).mean() > 0.9
+    assert data.noisy.min() >= 0.0
+    assert data.noisy.max() <= 1.0
+
+
+def test_faces_of_low_rank_come_back(faces, tmp_path):
+    rng = np.random.default_rng(0)
+    clean = rng.dirichlet(np.ones(6), 400) @ rng.random((6, 256))
+    data = faces.spoil(clean, (16, 16), rng)
+    results = {loss: faces.reconstruct(data, loss, 6) for loss in ("huber", "squared-l2")}
+    assert results["huber"].all > results["squared-l2"].all + 2.0
+    faces.draw(data, results, tmp_path / "faces.png")
+    assert is_picture(tmp_path / "faces.png")
+
+
+@pytest.mark.parametrize("name", ["topics", "music", "faces"])
+def test_missing_data_are_told(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("THALWEG_DATA", raising=False)
+    for options in ([], ["--data", str(tmp_path)]):
+        with pytest.raises(SystemExit):
+            load(name).main(options)
+        assert "THALWEG_DATA" in capsys.readouterr().err
