@@ -141,7 +141,7 @@ def draw(sound: Spectrogram, result: Result, picture: Path) -> None:
     fig.colorbar(mesh, ax=axes[0], ticks=[-50, -25, 0], pad=0.01).outline.set_visible(False)
     _draw_parts(axes[1], sound, result)
     fig.text(0.995, 0.005, CREDIT, ha="right", va="bottom", fontsize=9, color=SOFT)
-    fig.savefig(picture, dpi=84)
+    fig.savefig(picture, dpi=80)
     plt.close(fig)
 
 

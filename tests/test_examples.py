@@ -46,7 +46,7 @@ def run(module, data, output, *more):
 
 
 def is_picture(path):
-    return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size < 300_000
+    return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size < 400_000
 
 
 # Real data
