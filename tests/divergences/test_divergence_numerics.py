@@ -42,7 +42,7 @@ def exact_beta(v: Decimal, p: Decimal, b: Decimal) -> dict[str, Decimal]:
         value = (v**b + (b - 1) * p**b - b * v * p ** (b - 1)) / (b * (b - 1))
     second = (b - 1) * p ** (b - 2) + (2 - b) * v * p ** (b - 3)
     if not 1 <= b <= 2:
-        second = max(second, p ** (b - 2) / 2)
+        second = p ** (b - 2)
     return {"value": value, "neg": v * p ** (b - 2), "pos": p ** (b - 1), "curvature": second}
 
 
@@ -201,16 +201,16 @@ def test_border(label: str, dtype: Any) -> None:
 CURVED = {  # curvature at (v, p) = (0, 2), (2, 0), (0, 0)
     "kl": [0, np.inf, 0],
     "hellinger": [0, np.inf, 0],
-    "itakura-saito": [0.125, np.inf, np.inf],
+    "itakura-saito": [0.25, np.inf, np.inf],
     "alpha(-3.0)": [np.inf, 0, np.inf],
     "alpha(-1.0)": [np.inf, 0.5, np.inf],
     "alpha(0.0)": [0.5, np.inf, np.inf],
     "alpha(2.0)": [0, np.inf, 0],
-    "beta(0.0)": [0.125, np.inf, np.inf],
+    "beta(0.0)": [0.25, np.inf, np.inf],
     "beta(1.0)": [0, np.inf, 0],
     "beta(1.5)": [0.5 * 0.5**0.5, np.inf, np.inf],
     "beta(2.0)": [1, 1, 1],
-    "beta(3.0)": [4, 0, 0],
+    "beta(3.0)": [2, 0, 0],
 }
 
 

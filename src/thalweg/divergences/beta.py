@@ -75,7 +75,7 @@ class Beta:
         return entrywise(partial(_grad, b=float(self.beta)), v, p)
 
     def curvature(self, v: Array, p: Array) -> Array:
-        """Return the second derivative, or p^(beta - 2) / 2 where not convex and that is more."""
+        """Return the second derivative; where not convex, that at v = p, p^(beta - 2)."""
         return entrywise(partial(_curvature, b=float(self.beta)), v, p)
 
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
@@ -96,9 +96,9 @@ def _grad(v: Array, p: Array, b: float) -> Array:
 
 
 def _curvature(v: Array, p: Array, b: float) -> Array:
-    weight: Array = (b - 1) * p + (2 - b) * v
     if not 1 <= b <= 2:
-        np.maximum(weight, p / 2, out=weight)
+        return _power(v, p, b - 2)
+    weight: Array = (b - 1) * p + (2 - b) * v
     curvature = times_power(weight, p, b - 3)
     at_zero = 0.0 if b == 1 else power_at_zero(b - 2)
     np.copyto(curvature, at_zero, where=(weight == 0) & (p == 0))

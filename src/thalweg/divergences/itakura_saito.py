@@ -49,7 +49,11 @@ class ItakuraSaito:
         return grad
 
     def curvature(self, v: Array, p: Array) -> Array:
-        """Return the second derivative (2 v - p) / p^3, or 1 / (2 p^2) where that is more."""
+        """Return 1 / p^2: the second derivative (2 v - p) / p^3 where the model fits, v = p.
+
+        The step that it leads to goes to v. The second derivative itself is negative where p is
+        large, and would leave the model there.
+        """
         return entrywise(_curvature, v, p)
 
     @np.errstate(all="ignore")
@@ -77,8 +81,6 @@ def _divergence(v: Array, p: Array) -> Array:
 
 @np.errstate(all="ignore")
 def _curvature(v: Array, p: Array) -> Array:
-    curvature = np.maximum(2 * v - p, p / 2)
-    for _ in range(3):
-        curvature /= p
-    np.copyto(curvature, inf, where=p == 0)
+    curvature = 1 / p
+    curvature /= p
     return curvature
