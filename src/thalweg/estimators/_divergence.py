@@ -21,7 +21,7 @@ from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import Batch, as_batch
 from thalweg.estimators._noise import Noise, measure
-from thalweg.estimators._start import dictionary, frozen_columns
+from thalweg.estimators._start import frozen_columns, scaled_dictionary
 from thalweg.estimators._surface import Factorization
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
@@ -112,18 +112,17 @@ class Diverging(Factorization):
         """Return the first dictionary, and settle the loss's scale on the batch."""
         count = parameters.check_count("n_components", self.n_components)
         if isinstance(self.init, str):
-            parameters.choose("init", self.init, ("random", "samples"))
-        thin: Any = batch.V
-        dense = batch._replace(V=thin.toarray()) if sparse.issparse(thin) else batch
+            parameters.choose("init", self.init, ("auto", "svd", "random", "samples"))
+        automatic = isinstance(self.init, str) and self.init == "auto"
+        # Singular vectors follow outliers, and a knee is taken from what they leave.
+        init = "random" if automatic and isinstance(self.loss_, Huber) else self.init
         bounds = self._constraint()
-        W = dictionary(
-            self.init, self.frozen_components, count, dense, bounds, rng, by_feature=True
-        )
+        W = scaled_dictionary(init, self.frozen_components, count, batch, bounds, rng)
         lower = lowest(W, self.loss_)
         lower[: self._frozen()] = 0.0
         W = np.asfortranarray(np.maximum(W, lower))
         self.noise_ = Noise()
-        self._scale(dense, W)
+        self._scale(batch, W)
         self._encoder()  # a wrong parameter of it is told before anything is learned
         return W
 

@@ -3,16 +3,20 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import svds
 
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
 from thalweg.estimators._input import Batch
 from thalweg.prox import Prox
 
-__all__ = ["dictionary", "frozen_columns"]
+__all__ = ["dictionary", "frozen_columns", "scaled_dictionary"]
 
 # A feature that the first batch lacks starts with this share of the most common one's mean.
 _RARE = 1e-6
+# Share of the mean sample in each atom of a start from singular vectors.
+_MEAN = 0.5
 
 
 def dictionary(
@@ -22,32 +26,52 @@ def dictionary(
     batch: Batch,
     constraint: Prox,
     rng: np.random.Generator,
-    by_feature: bool = False,
 ) -> Array:
     """Return W (F, K) in the constraint set, with the frozen columns first.
 
     ``"random"`` is uniform on [0, 1], then put into the set ([O] VII-B1 leaves that out, and
-    begins with columns of norm far above 1); ``"samples"`` are samples of the first batch. With
-    ``by_feature`` each entry of a random one is first multiplied by the mean of its feature, and
-    columns are scaled into the set where that can be done.
+    begins with columns of norm far above 1); ``"samples"`` are samples of the first batch.
     """
-    F, dtype = len(batch.V), batch.V.dtype
     if isinstance(init, str):
-        drawn = _samples if init == "samples" else _uniform
-        W = drawn(batch, n_components, rng)
-        if by_feature and init == "random":
-            W = W * _means(batch)[:, None]
-        W = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(np.float64).tiny)
+        W = (
+            _samples(batch, n_components, rng)
+            if init == "samples"
+            else _uniform(batch, n_components, rng)
+        )
+        W = _unit(W)
     else:
-        W = _given("init", init, (n_components, F)).T
-    W = np.asarray(W, dtype=dtype)
-    if by_feature and hasattr(constraint, "gauge"):
-        size = constraint.gauge(W)  # the nearest point of a simplex has zeros
-        W = W / np.where(size > 0.0, size, 1.0).astype(dtype)
-    W = np.asfortranarray(constraint.prox(W))
-    fixed = frozen_columns(frozen, n_components, F)
-    W[:, : fixed.shape[1]] = fixed
-    return W
+        W = _given("init", init, (n_components, batch.V.shape[0])).T
+    return _finished(constraint.prox(W.astype(batch.V.dtype)), frozen)
+
+
+def scaled_dictionary(
+    init: Any,
+    frozen: Any,
+    n_components: int,
+    batch: Batch,
+    constraint: Prox,
+    rng: np.random.Generator,
+) -> Array:
+    """Return W (F, K) for a loss that is at home on a logarithmic scale, and bears no zeros.
+
+    ``"svd"`` takes the signs of the leading singular vectors apart and mixes in the mean sample
+    (after C. Boutsidis and E. Gallopoulos, 2008); ``"auto"`` does so where the batch has enough
+    rows. ``"random"`` is uniform times the mean of each feature. Columns are scaled into the set
+    where that can be done: its nearest point may have zeros.
+    """
+    if not isinstance(init, str):
+        W = _given("init", init, (n_components, batch.V.shape[0])).T
+    elif init == "samples":
+        W = _unit(_samples(batch, n_components, rng))
+    elif init == "random" or n_components >= min(batch.V.shape) or batch.V.max() == 0.0:
+        W = _unit(_uniform(batch, n_components, rng) * _means(batch)[:, None])
+    else:
+        W = _singular(batch, n_components, rng)
+    W = W.astype(batch.V.dtype)
+    if hasattr(constraint, "gauge"):
+        size = constraint.gauge(W)
+        W = W / np.where(size > 0.0, size, 1.0).astype(W.dtype)
+    return _finished(constraint.prox(W), frozen)
 
 
 def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
@@ -63,18 +87,27 @@ def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
     return _given("frozen_components", atoms, (len(atoms), n_features)).T
 
 
+def _finished(W: Array, frozen: Any) -> Array:
+    W = np.asfortranarray(W)
+    fixed = frozen_columns(frozen, W.shape[1], len(W))
+    W[:, : fixed.shape[1]] = fixed
+    return W
+
+
+def _unit(W: Array) -> Array:
+    unit: Array = W / np.maximum(np.linalg.norm(W, axis=0), np.finfo(np.float64).tiny)
+    return unit
+
+
 def _uniform(batch: Batch, n_components: int, rng: np.random.Generator) -> Array:
-    return rng.random((len(batch.V), n_components))
+    return rng.random((batch.V.shape[0], n_components))
 
 
 def _means(batch: Batch) -> Array:
-    """Return the mean of each feature over the entries seen, none below a share of the largest.
-
-    A loss that is infinite at zero needs all of them.
-    """
+    """Return the mean of each feature over the entries seen, none below a share of the largest."""
     B = batch.V.shape[1]
     counts = B if batch.seen is None else np.maximum(batch.seen.sum(axis=1), 1)
-    means = batch.V.sum(axis=1, dtype=np.float64) / counts
+    means = np.asarray(batch.V.sum(axis=1, dtype=np.float64)) / counts
     floored: Array = np.maximum(means, _RARE * means.max(initial=0.0) or 1.0)
     return floored
 
@@ -83,9 +116,27 @@ def _samples(batch: Batch, n_components: int, rng: np.random.Generator) -> Array
     """Return samples in random order, repeated with jitter when there are too few."""
     B = batch.V.shape[1]
     order = np.concatenate([rng.permutation(B) for _ in range(-(-n_components // B))])
-    W = batch.V[:, order[:n_components]].astype(np.float64)
+    drawn: Any = batch.V[:, order[:n_components]]
+    W = (drawn.toarray() if sparse.issparse(drawn) else drawn).astype(np.float64)
     jittered: Array = W + 0.01 * W.mean() * rng.random(W.shape)
     return jittered
+
+
+def _singular(batch: Batch, n_components: int, rng: np.random.Generator) -> Array:
+    """Return the larger one-signed part of each singular vector, and of the mean, half and half."""
+    means = _means(batch)
+    V: Any = batch.V.astype(np.float64)
+    if batch.seen is not None:
+        V = np.where(batch.seen, V, means[:, None])
+    left, _, right = svds(V, n_components, v0=rng.standard_normal(min(V.shape)))
+    W = np.empty_like(left)
+    for k in range(n_components):
+        parts = [(np.maximum(s * left[:, k], 0), np.maximum(s * right[k], 0)) for s in (1, -1)]
+        W[:, k] = max(parts, key=lambda uv: np.linalg.norm(uv[0]) * np.linalg.norm(uv[1]))[0]
+    W /= np.maximum(W.sum(axis=0), np.finfo(np.float64).tiny)
+    mean = (means / means.sum())[:, None] * rng.uniform(0.5, 1.5, W.shape)
+    mixed: Array = (1.0 - _MEAN) * W + _MEAN * mean
+    return mixed
 
 
 def _given(parameter: str, atoms: Any, shape: tuple[int, int]) -> Array:

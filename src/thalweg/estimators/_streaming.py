@@ -65,6 +65,14 @@ class Streaming(Factorization):
         """Return the first dictionary."""
         raise NotImplementedError
 
+    @property
+    def _looked_at(self) -> int:
+        """Rows from which the first dictionary is made when they come in random order.
+
+        Else the first batch has to do, so that fit is nothing but a loop of partial_fit.
+        """
+        return 0
+
     def _prepare(self, X: Any) -> None:
         """Settle what the first call's data decide, before they are cut into batches."""
 
@@ -101,7 +109,9 @@ class Streaming(Factorization):
                 for begin in range(0, n, size):
                     batch = self._batch(X[order[begin : begin + size]])
                     if epoch == begin == 0:
-                        update = self._begin(batch, rng)
+                        looked_at = self._looked_at if self.shuffle else 0
+                        first = self._batch(X[order[: max(size, looked_at)]])
+                        update = self._begin(first, rng)
                     self._absorb(batch, update, n * epochs)
             self._conclude(update)
         return self

@@ -70,8 +70,11 @@ class DivergenceNMF(Diverging):
         Components that are known; they come first and never change.
     max_iter : int, default=200
         Cap on the number of rounds.
-    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
-        First components; random ones are uniform times the mean of each feature.
+    init : {"auto", "svd", "random", "samples"} or array, default="auto"
+        First components: singular vectors of the first samples, one sign of each, with the mean
+        sample mixed in; uniform numbers times the mean of each feature; or samples. ``"auto"`` is
+        the first if there are more than ``n_components`` samples and features to begin with and
+        the loss is not Huber's, and the second else.
     tol : float, default=1e-4
         Relative decrease of the objective in a round, the mean of five, below which the fit
         ends; also the relative accuracy of the codes that users get.
@@ -133,7 +136,7 @@ class DivergenceNMF(Diverging):
         code_penalty: Any = None,
         frozen_components: Any = None,
         max_iter: int = 200,
-        init: Any = "random",
+        init: Any = "auto",
         tol: float = 1e-4,
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,

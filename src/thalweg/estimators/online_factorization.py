@@ -11,7 +11,7 @@ from thalweg.encoders.fast import Fast
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import Batch
-from thalweg.estimators._start import dictionary
+from thalweg.estimators._start import dictionary, scaled_dictionary
 from thalweg.estimators._streaming import Progress, Streaming
 from thalweg.prox.orthant import Orthant
 from thalweg.updates import DictionaryUpdate
@@ -120,8 +120,9 @@ class OnlineFactorization(Streaming):
             parameters.choose("init", self.init, ("random", "samples"))
         update = self._update()
         constraint = getattr(update, "constraint", None) or Orthant()
-        diverging = hasattr(update, "loss")  # which may be infinite where the model is zero
-        return dictionary(self.init, None, count, batch, constraint, rng, by_feature=diverging)
+        # A loss may be infinite where the model is zero.
+        draw = scaled_dictionary if hasattr(update, "loss") else dictionary
+        return draw(self.init, None, count, batch, constraint, rng)
 
 
 def _require(component: Any, contract: Any, parameter: str) -> None:

@@ -79,8 +79,11 @@ class OnlineNMF(Diverging, Streaming):
     shuffle : bool, default=True
         Whether :meth:`fit` takes the samples in random order; keep the order of a drifting
         stream with False.
-    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
-        First components; random ones are uniform times the mean of each feature.
+    init : {"auto", "svd", "random", "samples"} or array, default="auto"
+        First components: singular vectors of the first samples, one sign of each, with the mean
+        sample mixed in; uniform numbers times the mean of each feature; or samples. ``"auto"`` is
+        the first if there are more than ``n_components`` samples and features to begin with and
+        the loss is not Huber's, and the second else.
     tol : float, default=1e-3
         Relative accuracy of the codes; while learning, ten times that.
     random_state : int, Generator, RandomState or None, default=None
@@ -141,7 +144,7 @@ class OnlineNMF(Diverging, Streaming):
         batch_size: str | int = "auto",
         epochs: int = 1,
         shuffle: bool = True,
-        init: Any = "random",
+        init: Any = "auto",
         tol: float = 1e-3,
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,
@@ -214,6 +217,10 @@ class OnlineNMF(Diverging, Streaming):
                 f"step should be two positive numbers, but {self.step!r} came. Use (1.0, 2e4), say."
             ) from None
         return a, b
+
+    @property
+    def _looked_at(self) -> int:
+        return 1000 if self.sparse_ else 256
 
     def _size(self, n: int) -> int:
         """Return the batch size; on its own 16 batches of sparse data, about 200 of others.
