@@ -95,7 +95,6 @@ def fit(sound: Spectrogram, starts: int = STARTS, n_components: int = COMPONENTS
         OnlineNMF(
             n_components,
             loss="itakura-saito",
-            solver="mu",  # the loss is not convex, and this ends lower here
             init="samples",
             batch_size=64,
             epochs=PASSES,
