@@ -20,7 +20,7 @@ LAYERS = (
     {"encoders"},
     {"solvers"},
     {"prox", "divergences"},
-    {"_kernels", "errors", "_typing", "_rooms"},
+    {"_kernels", "errors", "_checks", "_typing", "_rooms"},
 )
 DEPTH = {room: depth for depth, rooms in enumerate(LAYERS) for room in rooms}
 GROUND = len(LAYERS) - 1

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from thalweg._checks import require_finite
 from thalweg._typing import Array
 from thalweg.divergences import Interval
 from thalweg.divergences._blocks import column_sums, entrywise, filled
-from thalweg.divergences._parameters import require_finite
 from thalweg.divergences._phi import power_divergence
 from thalweg.divergences._power import power_at_zero, times_power
 

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from thalweg._checks import require_positive
 from thalweg._typing import Array
 from thalweg.divergences import Interval
 from thalweg.divergences._blocks import column_sums, entrywise
 from thalweg.divergences._half_quadratic import inverse, weighted_split
-from thalweg.divergences._parameters import require_positive
 from thalweg.errors import ParameterError
 
 EFFICIENT = 1.345  # 95 % as efficient as least squares on Gaussian noise of scale one

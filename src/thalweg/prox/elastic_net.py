@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from thalweg._checks import require_nonnegative
 from thalweg._typing import Array
 from thalweg.prox._elastic import elastic_conjugate, elastic_prox, elastic_value
-from thalweg.prox._parameters import require_nonnegative
 
 
 @dataclass(frozen=True)

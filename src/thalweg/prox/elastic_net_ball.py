@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from thalweg._checks import require_nonnegative
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
 from thalweg.prox._boundary import cost, project_into, project_onto
 from thalweg.prox._membership import indicator, nonnegative, tolerance
-from thalweg.prox._parameters import require_nonnegative
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from functools import cached_property
 from math import inf
 from typing import ClassVar
 
+from thalweg._checks import require_nonnegative
 from thalweg._typing import Array
 from thalweg.prox._groups import GroupPenalty, keep_labels
-from thalweg.prox._parameters import require_nonnegative
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg import _kernels
+from thalweg._checks import require_nonnegative
 from thalweg._typing import Array, Mask
 from thalweg.errors import ParameterError
 from thalweg.prox._elastic import elastic_conjugate, elastic_value, soft_threshold
 from thalweg.prox._membership import indicator, near
-from thalweg.prox._parameters import require_nonnegative
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from thalweg._checks import require_positive
 from thalweg._typing import Array
 from thalweg.prox._boundary import cost, project_into
 from thalweg.prox._membership import indicator, nonnegative, tolerance
-from thalweg.prox._parameters import require_positive
 
 
 @dataclass(frozen=True)

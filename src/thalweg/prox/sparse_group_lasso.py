@@ -7,10 +7,10 @@ from math import inf
 from numbers import Real
 from typing import ClassVar
 
+from thalweg._checks import require_nonnegative
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
 from thalweg.prox._groups import GroupPenalty, keep_labels
-from thalweg.prox._parameters import require_nonnegative
 
 
 @dataclass(frozen=True)

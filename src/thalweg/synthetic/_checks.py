@@ -48,23 +48,3 @@ def require_noise(**parameters: float) -> None:
                 f"{name} should be a standard deviation >= 0, but {value!r} came. "
                 f"Give a number such as {name}=0.01, or 0 for none."
             )
-
-
-def require_positive(**parameters: float) -> None:
-    """Raise unless each parameter is a positive finite number."""
-    for name, value in parameters.items():
-        if not (isinstance(value, Real) and 0 < value < inf):
-            raise ParameterError(
-                f"{name} should be a positive finite number, but {value!r} came. "
-                f"Give a number such as {name}=1.0."
-            )
-
-
-def require_nonnegative(**parameters: float) -> None:
-    """Raise unless each parameter is a finite number that is zero or more."""
-    for name, value in parameters.items():
-        if not (isinstance(value, Real) and 0 <= value < inf):
-            raise ParameterError(
-                f"{name} should be a finite number >= 0, but {value!r} came. "
-                f"Give a number such as {name}=1.0, or {name}=0.0 for none."
-            )

@@ -1,4 +1,4 @@
-"""Checks of the divergences' parameters, worded in one place."""
+"""Checks of numbers among the parameters, worded in one place."""
 
 from math import inf
 from numbers import Real
@@ -23,4 +23,14 @@ def require_positive(**parameters: float) -> None:
             raise ParameterError(
                 f"{name} should be a positive finite number, but {value!r} came. "
                 f"Give a number such as {name}=1.0."
+            )
+
+
+def require_nonnegative(**parameters: float) -> None:
+    """Raise unless each parameter is a finite number that is zero or more."""
+    for name, value in parameters.items():
+        if not (isinstance(value, Real) and 0 <= value < inf):
+            raise ParameterError(
+                f"{name} should be a finite number >= 0, but {value!r} came. "
+                f"Give a number such as {name}=1.0, or {name}=0.0 to leave the term out."
             )
