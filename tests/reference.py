@@ -355,3 +355,193 @@ def surrogate(W: Array, samples: list[Sample], weights: Array) -> float:
         error = v - W @ h - r
         total += weight * (error @ error / 2 + cost)
     return float(total / weights.sum())
+
+
+# --- rotations of a subspace, and robust codes -------------------------------------------------
+
+
+def median_size(x: Array) -> float:
+    """Return the median of |x|, of every n-th entry if there are n times 1024 or more."""
+    return float(np.median(np.abs(x[:: max(len(x) // 1024, 1)])))
+
+
+def rotated(U: Array, h: Array, direction: Array, angle: float) -> Array:
+    """Return U with the vector U h turned by an angle towards an orthogonal direction."""
+    code, aim = h / np.linalg.norm(h), direction / np.linalg.norm(direction)
+    return U + np.outer((np.cos(angle) - 1) * (U @ code) + np.sin(angle) * aim, code)
+
+
+def track_grouse(
+    U: Array, V: Array, seen: Array, rule: str, rate: float
+) -> tuple[Array, Array, Array]:
+    """Return the basis after the rows of V, their codes and median residuals; all are seen a bit.
+
+    Balzano, Nowak and Recht (2010), Algorithm 1, with the angles of the library.
+    """
+    K = U.shape[1]
+    H, errors = np.zeros((len(V), K)), np.full(len(V), np.nan)
+    for t, (v, there) in enumerate(zip(V, seen, strict=True)):
+        h = np.linalg.lstsq(U[there], v[there], rcond=1e-7)[0]
+        r = np.where(there, v - U @ h, 0.0)
+        H[t], errors[t] = h, median_size(r[there]) if there.sum() > K else np.nan
+        short, long = np.linalg.norm(r), np.linalg.norm(U @ h)
+        if short <= 1e-12 * long:
+            continue
+        angle = np.arctan(short / long)
+        if rule != "greedy":
+            share = rate if rule == "constant" else rate * K / (K + t + 1)
+            angle = min(share * short * long / (short**2 + long**2), np.pi / 3)
+        U = rotated(U, h, r, angle)
+    return U, H, errors
+
+
+def robust_codes(
+    U: Array, v: Array, ridge: float, knee: float, rho: float, rounds: int
+) -> tuple[Array, Array]:
+    """Return codes after some rounds of ADMM, and the multipliers relative to their bound.
+
+    Minimised is sum |q| or, with a knee, sum of Huber's function of q, and ridge |h|^2 / 2,
+    subject to U h + q = v. The rounds begin at least squares.
+    """
+    K = U.shape[1]
+    h = np.linalg.pinv(U.T @ U + ridge * np.eye(K), rcond=1e-12) @ (U.T @ v)
+    rest = v - U @ h
+    weight = rho / np.abs(rest).mean()
+    bound = 1.0
+    if knee > 0:
+        weight, bound = min(weight * knee, 1.0), knee
+    u = -np.clip(rest / (weight if knee > 0 else 1.0), -bound / weight, bound / weight)
+    for _ in range(rounds):
+        x = v - U @ h - u
+        q = np.array([_prox(float(value), knee, weight) for value in x])
+        u = u + U @ h + q - v
+        h = np.linalg.solve(U.T @ U + ridge / weight * np.eye(K), U.T @ (v - q - u))
+    return h, -u * weight / bound
+
+
+def _prox(x: float, knee: float, weight: float) -> float:
+    """Return argmin over q of |q| or Huber's function, and weight (q - x)^2 / 2."""
+    if knee == 0:
+        return soft(x, 1 / weight)
+    inside = weight * x / (1 + weight)
+    return inside if abs(inside) <= knee else soft(x, knee / weight)
+
+
+def track_l1(
+    U: Array, V: Array, seen: Array, rule: str, rate: float, rho: float, rounds: int
+) -> tuple[Array, Array, Array, Array]:
+    """Return the basis after the rows of V, their codes, outliers and median residuals.
+
+    He, Balzano and Szlam (2012), Algorithms 1 and 3, and for the rule "proximal" Mansour and
+    Jiang (2015), with lengths relative to their means.
+    """
+    K = U.shape[1]
+    H, R = np.zeros((len(V), K)), np.zeros(V.shape)
+    errors, lengths, last = np.full(len(V), np.nan), [], np.zeros(U.shape)
+    variable, level = 6.0, 0
+    for t, (v, there) in enumerate(zip(V, seen, strict=True)):
+        h, y = robust_codes(U[there], v[there], 0.0, 0.0, rho, rounds)
+        rest = v[there] - U[there] @ h
+        H[t], R[t, there] = h, rest
+        errors[t] = median_size(rest) if there.sum() > K else np.nan
+        lengths.append(h @ h)
+        slope = np.zeros(len(U))
+        slope[there] = y
+        slope -= U @ (U.T @ slope)
+        gradient = np.outer(slope, h) / np.linalg.norm(slope) / np.linalg.norm(h)
+        agreement = np.sum(gradient * last)
+        size = np.linalg.norm(slope) / sqrt(there.sum())
+        length = np.linalg.norm(h) / sqrt(np.mean(lengths))
+        if rule in ("adaptive", "proximal"):
+            variable += sigmoid(-agreement if rule == "adaptive" else agreement)
+            if not 1 < variable < 15:
+                level, variable = level + (1 if variable >= 15 else -1), 6.0
+        step = rate * 0.5**level / (1 + variable)
+        if rule == "proximal":
+            angle = np.arctan(size * length / (1 + step * length**2))
+        else:
+            step = {"constant": rate, "diminishing": rate / (2 + t), "adaptive": step}[rule]
+            angle = min(step * size * length, np.pi / 3)
+        U, last = rotated(U, h, slope, angle), gradient
+    return U, H, R, errors
+
+
+def sigmoid(x: float) -> float:
+    """Return the sigmoid of GRASTA with limits -1 and 1 and width 0.1: 0 at 0."""
+    low, high, width = -1.0, 1.0, 0.1
+    return float(low + (high - low) / (1 - high / low * np.exp(-x / width)))
+
+
+def track_statistics(
+    U: Array,
+    V: Array,
+    seen: Array,
+    weights: tuple[float, float],
+    forgetting: float,
+    sweeps: int,
+    rho: float,
+    rounds: int,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Return the basis after the rows of V, A, B, their codes and outliers.
+
+    Feng, Xu and Yan (2013), Algorithms 1 and 2, on samples of a typical length of one.
+    """
+    F, K = U.shape
+    A, B = np.zeros((K, K)), np.zeros((F, K))
+    H, R, lengths = np.zeros((len(V), K)), np.zeros(V.shape), []
+    for t, (v, there) in enumerate(zip(V, seen, strict=True)):
+        lengths.append(sqrt(F) * median_size(v[there]))
+        length = np.mean(lengths)
+        ridge, knee = weights[0], weights[1] * length
+        h, _ = robust_codes(U[there], v[there], ridge, knee, rho, rounds)
+        r = np.array([soft(float(value), knee) for value in v - U @ h])
+        H[t], R[t] = h, np.where(there, r, 0.0)
+        A = forgetting * A + np.outer(h, h)
+        B = forgetting * B + np.outer(np.where(there, v - r, U @ h), h)
+        for _ in range(sweeps):
+            for k in range(K):
+                curve = A[k, k] + ridge * length**2
+                others = U @ A[:, k] - U[:, k] * A[k, k]
+                U = np.column_stack([*U.T[:k], (B[:, k] - others) / curve, *U.T[k + 1 :]])
+    return U, A, B, H, R
+
+
+# --- projected compressive sensing ---------------------------------------------------------------
+
+
+def recover_sparse(v: Array, P: Array, bound: float, cut: float) -> tuple[Array, Array]:
+    """Return codes and outliers of one sample, all entries of which are seen.
+
+    Outliers x of least l1 norm with |Psi (v - x)| <= bound, Psi = I - P P^+; then the entries
+    of x beyond ``cut`` are found by least squares on their columns of Psi.
+    """
+    Psi = np.eye(len(v)) - P @ np.linalg.pinv(P)
+    x = sensed(v, P, bound)
+    support = np.abs(x) > cut
+    r = np.zeros(len(v))
+    r[support] = np.linalg.lstsq(Psi[:, support], Psi @ v, rcond=None)[0]
+    return np.linalg.lstsq(P, v - r, rcond=None)[0], r
+
+
+def sensed(v: Array, P: Array, bound: float) -> Array:
+    """Return the outliers of least l1 norm, by bisection of the limit at which e is clipped."""
+    if np.linalg.norm(v - P @ np.linalg.lstsq(P, v, rcond=None)[0]) <= bound:
+        return np.zeros(len(v))
+    low, high = 0.0, float(np.abs(v).max())
+    for _ in range(60):
+        limit = (low + high) / 2
+        e = v - P @ huber_fit(v, P, limit)
+        low, high = (low, limit) if np.linalg.norm(e.clip(-limit, limit)) > bound else (limit, high)
+    return np.sign(e) * np.maximum(np.abs(e) - limit, 0.0)
+
+
+def huber_fit(v: Array, P: Array, knee: float) -> Array:
+    """Return the codes of least Huber's function by reweighted least squares."""
+    h = np.linalg.lstsq(P, v, rcond=None)[0]
+    for _ in range(1000):
+        weight = 1.0 / np.maximum(np.abs(v - P @ h) / knee, 1.0)
+        step = np.linalg.solve(P.T * weight @ P, P.T @ (weight * v)) - h
+        h = h + step
+        if np.abs(step).max() <= 1e-13 * np.abs(h).max():
+            break
+    return h

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from functools import partial
-from math import inf, log2, log10, nan
+from math import inf, log2, log10, nan, pi, sqrt
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.linalg import subspace_angles
 
 from thalweg.encoders.fast import Fast
 from thalweg.errors import InputError, ParameterError, ThalwegError
@@ -16,10 +17,14 @@ from thalweg.metrics import (
     empirical_loss,
     entropy,
     losses,
+    outlier_error,
     outlier_scores,
+    principal_angles,
     psnr,
     purity,
     reconstruction_loss,
+    sep,
+    subspace_error,
     surrogate_loss,
 )
 from thalweg.synthetic import nmf_with_outliers
@@ -252,6 +257,156 @@ def test_masks_have_to_be_boolean(kind):
         outlier_scores(mask, mask.astype(kind))
 
 
+def test_outlier_error_by_hand():
+    # errors 1, -2, 2 beside outliers 3, 4: 3 / 5
+    truth, found = [[3.0, 0.0], [0.0, 4.0]], [[4.0, -2.0], [0.0, 2.0]]
+    assert outlier_error(truth, found) == pytest.approx(3 / 5, rel=1e-15)
+    assert outlier_error(truth[0], found[0]) == pytest.approx(sqrt(5) / 3, rel=1e-15)
+
+
+def test_outlier_error_at_its_ends_and_in_other_units(small):
+    truth = small.outliers
+    assert outlier_error(truth, truth) == 0
+    assert outlier_error(truth, np.zeros_like(truth)) == 1
+    assert outlier_error(truth, 1.25 * truth) == pytest.approx(0.25, rel=1e-12)
+    here = outlier_error(truth, small.X)
+    for unit in (1e-200, 9.0, 1e200):
+        assert outlier_error(unit * truth, unit * small.X) == pytest.approx(here, rel=1e-12)
+
+
+def test_outlier_error_leaves_gaps_of_either_out():
+    truth, found = np.array([3.0, 4.0, 1e9, nan]), np.array([3.0, 3.0, nan, 1e9])
+    assert outlier_error(truth, found) == pytest.approx(1 / 5, rel=1e-15)
+
+
+def test_outlier_error_where_there_is_none():
+    none = np.zeros((2, 3))
+    assert outlier_error(none, none) == 0
+    assert outlier_error(none, none + 1e-9) == inf
+    # the only outlier is behind a gap
+    assert outlier_error([[5.0, 0.0]], [[nan, 0.0]]) == 0
+
+
+def planted(angles: Any, n_features: int, seed: int = 0) -> tuple[Any, Any]:
+    """Return bases, as rows, of two subspaces that have these principal angles."""
+    rng, k = np.random.default_rng(seed), len(angles)
+    Q = np.linalg.qr(rng.standard_normal((n_features, 2 * k)))[0].T
+    c, s = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    return c * Q[:k] + s * Q[k:], Q[:k]
+
+
+def mixed(basis: Any, seed: int) -> Any:
+    """Return another basis of the same space, with rows of very different lengths."""
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.standard_normal((len(basis), len(basis))))[0]
+    other = (turn + 0.1 * rng.standard_normal(turn.shape)) @ basis
+    return other * 10.0 ** rng.integers(-150, 150, (len(basis), 1))
+
+
+@pytest.mark.parametrize(("rank", "features"), [(1, 2), (2, 50), (5, 12), (3, 6)])
+@pytest.mark.parametrize("seed", range(3))
+def test_subspace_metrics_against_scipy_and_the_trace_formula(rank, features, seed):
+    rng = np.random.default_rng(seed)
+    U, V = rng.standard_normal((2, rank, features))
+    angles = subspace_angles(U.T, V.T)
+    np.testing.assert_allclose(principal_angles(U, V), angles, atol=1e-14)
+    assert subspace_error(U, V) == pytest.approx(np.sin(angles[0]), abs=1e-14)
+    es, ex = np.linalg.qr(U.T)[0], np.linalg.qr(V.T)[0]
+    shared = np.trace(es.T @ ex @ ex.T @ es)
+    rest = np.trace(es.T @ (np.eye(features) - ex @ ex.T) @ es)
+    assert sep(U, V) == pytest.approx(rest / shared, rel=1e-12, abs=1e-14)
+    assert sep(U, V) == pytest.approx(
+        np.sum(np.sin(angles) ** 2) / np.sum(np.cos(angles) ** 2), rel=1e-12, abs=1e-14
+    )
+
+
+@pytest.mark.parametrize("largest", [1e-10, 1e-8, 1e-5, 0.01, 0.7, 1.5, pi / 2 - 1e-10, pi / 2])
+def test_planted_angles_are_found_to_the_last_digits(largest):
+    angles = np.array([largest, 0.5 * largest, 1e-3 * largest, 0.0])
+    estimate, truth = planted(angles, 30)
+    found = principal_angles(estimate, truth)
+    np.testing.assert_allclose(found, angles, rtol=0, atol=3e-15)
+    assert subspace_error(estimate, truth) == pytest.approx(np.sin(largest), rel=0, abs=3e-15)
+    expected = np.sum(np.sin(angles) ** 2) / np.sum(np.cos(angles) ** 2)
+    assert sep(estimate, truth) == pytest.approx(expected, rel=1e-4)
+    assert found.min() >= 0
+    assert found.max() <= pi / 2 + 1e-15
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_subspaces_that_have_to_share_directions(seed):
+    # four dimensions of six: two angles are zero, whatever the others are
+    angles = np.array([1.2, 1e-9, 0.0, 0.0])
+    rng = np.random.default_rng(seed)
+    e = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    c, s = np.cos(angles), np.sin(angles)
+    estimate = np.stack([e[2], c[0] * e[0] + s[0] * e[4], c[1] * e[1] + s[1] * e[5], e[3]])
+    np.testing.assert_allclose(principal_angles(estimate, e[:4]), angles, rtol=0, atol=3e-15)
+    assert subspace_error(estimate, e[:4]) == pytest.approx(s[0], rel=1e-14)
+    assert sep(estimate, e[:4]) == pytest.approx(np.sum(s**2) / np.sum(c**2), rel=1e-14)
+    assert subspace_error(e, rng.standard_normal((6, 6))) < 1e-14  # both are all of the space
+
+
+def test_right_and_tiny_angles_at_once():
+    angles = np.array([pi / 2, pi / 2 - 1e-9, 0.8, 1e-9, 1e-10])
+    found = principal_angles(*planted(angles, 15, seed=1))
+    np.testing.assert_allclose(found, angles, rtol=0, atol=3e-15)
+
+
+@pytest.mark.parametrize("largest", [1e-6, 0.3, 1.4])
+@pytest.mark.parametrize("seed", range(3))
+def test_subspace_metrics_do_not_depend_on_the_bases(largest, seed):
+    estimate, truth = planted(np.array([largest, 0.2 * largest, 0.1 * largest]), 20, seed)
+    others = mixed(estimate, seed + 10), mixed(truth, seed + 20)
+    np.testing.assert_allclose(
+        principal_angles(*others), principal_angles(estimate, truth), atol=1e-14
+    )
+    for metric in (subspace_error, sep):
+        here = metric(estimate, truth)
+        assert metric(*others) == pytest.approx(here, rel=1e-8)
+        assert metric(truth, estimate) == pytest.approx(here, rel=1e-8)
+
+
+def test_subspace_error_is_not_the_printed_one():
+    # one direction in common: the largest cosine is 1, and as printed the error were 0
+    shared, other = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]]
+    assert subspace_error(shared, other) == pytest.approx(0.8, rel=1e-14)
+    assert sep(shared, other) == pytest.approx(0.64 / 1.36, rel=1e-14)
+
+
+def test_subspace_metrics_at_their_ends():
+    first, last = np.eye(2, 5), np.eye(5)[3:]
+    for basis in (first, first[::-1], first * 1e200, first * -1e-200):
+        assert subspace_error(basis, first) == 0
+        assert sep(basis, first) == 0
+        assert principal_angles(basis, first).tolist() == [0, 0]
+    assert subspace_error(first, last) == 1
+    assert sep(first, last) == inf
+    np.testing.assert_allclose(principal_angles(first, last), pi / 2, rtol=1e-15)
+
+
+@pytest.mark.parametrize("metric", [sep, subspace_error, principal_angles])
+@pytest.mark.parametrize(
+    ("estimate", "truth", "message"),
+    [
+        (np.eye(2, 5), np.eye(2, 4), r"estimate should have shape \(2, 4\) to go with truth"),
+        (np.eye(3, 5), np.eye(2, 5), r"estimate should have shape \(2, 5\) .* \(3, 5\) came"),
+        (np.eye(5, 2), np.eye(2, 5), "estimate should have rows that are linearly .* transposed"),
+        (np.eye(2, 5), np.ones((2, 5)), "truth should have rows .* 2 came that span 1 dim"),
+        (np.eye(2, 5) * [[1], [0]], np.eye(2, 5), "estimate should have rows .* span 1 dim"),
+        (np.zeros((2, 5)), np.eye(2, 5), "estimate should have rows .* span 0 dim"),
+        (np.eye(2, 5), np.ones(5), r"truth should be a matrix .* \(5,\) came"),
+        (np.eye(2, 5), np.ones((0, 5)), "truth should be a matrix with a row"),
+        (np.eye(2, 5) * nan, np.eye(2, 5), "estimate should be finite, but there is NaN"),
+        (np.eye(2, 5), np.diag([1, inf]), "truth should be finite, but there is inf"),
+        ("U", np.eye(2, 5), "estimate should be an array of numbers"),
+    ],
+)
+def test_bad_bases(metric, estimate, truth, message):
+    with pytest.raises(InputError, match=message):
+        metric(estimate, truth)
+
+
 def test_purity_and_entropy_by_hand():
     # group 0 holds a a b, group 1 holds b c c c, group 2 holds a
     labels, found = list("aabbccca"), [0, 0, 0, 1, 1, 1, 1, 2]
@@ -323,6 +478,10 @@ X, H, R, W = np.ones((4, 5)), np.ones((4, 2)), np.zeros((4, 5)), np.ones((2, 5))
         (lambda: psnr(X, X.T), r"estimate should have shape \(4, 5\) .* \(5, 4\) came"),
         (lambda: psnr(X, X[0]), r"estimate should have shape \(4, 5\) .* \(5,\) came"),
         (lambda: outlier_scores(X > 0, X.T > 0), r"found_mask should have shape \(4, 5\)"),
+        (lambda: outlier_error(X, X.T), r"found should have shape \(4, 5\) .* \(5, 4\) came"),
+        (lambda: outlier_error(X, X * inf), "truth and found should be finite, but there is inf"),
+        (lambda: outlier_error(X, X * nan), "should have an entry that is a number in both"),
+        (lambda: outlier_error("X", X), "truth should be an array of numbers"),
         (lambda: reconstruction_loss(X, H.T, W), r"codes should have shape \(4, 2\)"),
         (lambda: reconstruction_loss(X, H, W.T), r"components should have shape \(5, 5\)"),
         (lambda: reconstruction_loss(X[0], H, W), r"clean should be a matrix .* \(5,\) came"),

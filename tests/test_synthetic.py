@@ -3,22 +3,25 @@
 import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
-from math import floor, pi, sqrt
+from math import cos, floor, inf, log10, pi, sin, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import subspace_angles
 
 from thalweg.errors import InputError, ParameterError
 from thalweg.synthetic import (
     NoisyData,
     OutlierData,
     Scene,
+    SubspaceStream,
     moving_scene,
     nmf_with_noise,
     nmf_with_outliers,
     replicate,
     sparse_counts,
+    subspace_stream,
 )
 
 
@@ -397,10 +400,11 @@ def test_data_are_clipped_to_four_means(noisy):
         lambda seed: nmf_with_noise(30, 20, 3, random_state=seed).X,
         lambda seed: sparse_counts(30, 20, 3, density=0.2, random_state=seed).X.toarray(),
         lambda seed: np.vstack([*replicate(np.eye(9), 5, noise=0.1, random_state=seed)]),
+        lambda seed: subspace_stream(30, 20, 3, missing=0.0, jumps=[9], random_state=seed).X,
     ],
-    ids=["noise", "counts", "copies"],
+    ids=["noise", "counts", "copies", "subspaces"],
 )
-def test_seeds_of_noise_counts_and_copies(generate):
+def test_seeds_of_noise_counts_copies_and_subspaces(generate):
     once, rng = generate(7), np.random.default_rng(7)
     np.testing.assert_array_equal(once, generate(7))
     np.testing.assert_array_equal(once, generate(rng))
@@ -572,3 +576,218 @@ def test_bad_parameters_of_copies_are_seen_at_once(parameter, values):
 def test_bad_samples_are_not_copied(X, message):
     with pytest.raises(InputError, match=f"^X should be {message}"):
         replicate(X, 2)
+
+
+def remainder(stream: SubspaceStream) -> Any:
+    """Return the noise of a stream without gaps."""
+    return stream.X - stream.clean - stream.outliers
+
+
+def distance(points: Any, basis: Any) -> float:
+    """Return how far points are from the space of the columns, as a share of their length."""
+    return float(np.linalg.norm(points - points @ basis @ basis.T) / np.linalg.norm(points))
+
+
+def test_shapes_and_types_of_a_subspace_stream():
+    stream = subspace_stream(400, 20, 3, jumps=(7, 100), rotation=0.01, random_state=0)
+    assert stream.X.shape == stream.clean.shape == stream.outliers.shape == (400, 20)
+    assert stream.bases.shape == stream.turns.shape == (3, 20, 3)
+    assert stream.starts.tolist() == [0, 7, 100]
+    assert stream.basis_at(np.int64(399)).shape == (20, 3)
+    floats = (stream.X, stream.clean, stream.outliers, stream.bases, stream.turns)
+    assert all(array.dtype == np.float64 for array in floats)
+
+
+@pytest.mark.parametrize("snr", [-5.0, 0, 10.0, 40.0])
+def test_relative_noise_has_its_ratio_to_the_signal_exactly(snr):
+    stream = subspace_stream(800, 30, 5, snr=snr, missing=0.0, random_state=1)
+    rest = remainder(stream)
+    ratio = 20 * log10(np.linalg.norm(stream.clean) / np.linalg.norm(rest))
+    assert ratio == pytest.approx(snr, abs=1e-9)
+    z = rest / sqrt(np.mean(rest**2))
+    error = 5 / sqrt(z.size)
+    assert abs(z.mean()) <= error
+    assert np.mean(z**4) == pytest.approx(3, abs=error * sqrt(96))
+
+
+@pytest.mark.parametrize("snr", [0.0, 10.0, 40.0])
+def test_absolute_noise_has_its_variance(snr):
+    # sigma^2 with snr = -10 log10(sigma^2), whatever the signal is
+    stream = subspace_stream(2000, 50, 5, snr=snr, noise="absolute", missing=0.0, random_state=2)
+    z = remainder(stream) / 10 ** (-snr / 20)
+    error = 5 / sqrt(z.size)
+    assert abs(z.mean()) <= error
+    assert np.mean(z**2) == pytest.approx(1, abs=error * sqrt(2))
+    assert np.mean(z**4) == pytest.approx(3, abs=error * sqrt(96))
+
+
+@pytest.mark.parametrize("noise", ["relative", "absolute"])
+def test_without_noise_and_outliers_only_the_signal_is_left(noise):
+    options = {"snr": inf, "noise": noise, "outlier_density": 0.0, "missing": 0.0}
+    stream = subspace_stream(200, 12, 2, **options, random_state=3)
+    np.testing.assert_array_equal(stream.X, stream.clean)
+    assert not stream.outliers.any()
+
+
+@pytest.mark.parametrize(("noise", "sign"), [("relative", "nonnegative"), ("absolute", "any")])
+def test_weights_and_mixing_matrix_are_standard_normal(noise, sign):
+    # clean = weights @ A': mean square K, and the eigenvalues of its covariance are those of AA'
+    n, features, rank = 20_000, 400, 4
+    stream = subspace_stream(n, features, rank, noise=noise, outlier_sign=sign, random_state=4)
+    covariance = np.linalg.svd(stream.clean, compute_uv=False)[:rank] ** 2 / n
+    # A'A has Wishart noise of sqrt(features), the weights' second moments one of sqrt(n)
+    np.testing.assert_allclose(covariance, features, rtol=5 * (rank / features) ** 0.5)
+    error = 5 * sqrt(2 / (rank * features)) + 5 * sqrt(2 / (rank * n))
+    assert np.mean(stream.clean**2) == pytest.approx(rank, rel=error)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.05, 0.4, 1.0])
+def test_density_of_outliers_in_all_features_and_at_gaps(density):
+    stream = subspace_stream(4000, 50, outlier_density=density, missing=0.3, random_state=5)
+    hit = stream.outliers != 0
+    spread = density * (1 - density)
+    assert hit.mean() == pytest.approx(density, abs=5 * sqrt(spread / hit.size))
+    np.testing.assert_allclose(hit.mean(axis=0), density, atol=5 * sqrt(spread / 4000))
+    # each entry is hit for itself: counts in a sample are binomial
+    counts = hit.sum(axis=1)
+    assert counts.var() == pytest.approx(50 * spread, rel=5 * sqrt(2 / 4000) + 1e-12)
+    gaps = np.isnan(stream.X)
+    assert hit[gaps].mean() == pytest.approx(density, abs=5 * sqrt(spread / gaps.sum()))
+
+
+@pytest.mark.parametrize(("sign", "least"), [("nonnegative", 0.0), ("any", -1.0)])
+@pytest.mark.parametrize("noise", ["relative", "absolute"])
+@pytest.mark.parametrize("intensity", [0.1, 10.0])
+def test_outliers_are_uniform_up_to_their_intensity(noise, sign, least, intensity):
+    stream = subspace_stream(
+        noise=noise, outlier_sign=sign, outlier_intensity=intensity, random_state=6
+    )
+    unit = np.abs(stream.clean).max() if noise == "relative" else 1.0
+    planted = stream.outliers[stream.outliers != 0] / (intensity * unit)
+    assert planted.min() >= least
+    assert planted.max() <= 1
+    inner = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
+    error = 5 * (1 - least) * sqrt(0.25 / planted.size)
+    np.testing.assert_allclose(np.quantile(planted, inner), least + (1 - least) * inner, atol=error)
+
+
+def test_outliers_without_intensity_are_none():
+    assert not subspace_stream(50, outlier_intensity=0.0, random_state=0).outliers.any()
+
+
+def test_gaps_of_a_subspace_stream_have_their_share_and_change_nothing_else():
+    options = {"n_samples": 2100, "jumps": [500], "rotation": 1e-3, "random_state": 7}
+    whole = subspace_stream(**options, missing=0.0)
+    gappy = subspace_stream(**options, missing=0.7)
+    gaps = np.isnan(gappy.X)
+    assert gaps.mean() == pytest.approx(0.7, abs=5 * sqrt(0.21 / gaps.size))
+    np.testing.assert_array_equal(gappy.X[~gaps], whole.X[~gaps])
+    for before, after in zip(whole[1:], gappy[1:], strict=True):
+        np.testing.assert_array_equal(before, after)
+    assert not np.isnan(whole.X).any()
+    assert np.isnan(subspace_stream(5, 4, 2, missing=1.0).X).all()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"outlier_density": 0.4},
+        {"outlier_intensity": 1.0, "outlier_sign": "any"},
+        {"snr": 3.0},
+        {"noise": "absolute"},
+    ],
+)
+def test_outliers_and_noise_do_not_change_the_signal_nor_one_another(other):
+    options = {"n_samples": 300, "n_features": 10, "missing": 0.0, "random_state": 8}
+    one, two = subspace_stream(**options), subspace_stream(**options, **other)
+    np.testing.assert_array_equal(one.clean, two.clean)
+    a, b = remainder(one), remainder(two)  # the same up to scale
+    np.testing.assert_allclose(a / np.linalg.norm(a), b / np.linalg.norm(b), atol=1e-12)
+
+
+def test_a_jump_is_a_new_subspace():
+    stream = subspace_stream(900, 40, 3, jumps=[1, 300], random_state=9)
+    for start, stop in ((0, 1), (1, 300), (300, 900)):
+        basis = stream.basis_at(start)
+        np.testing.assert_array_equal(basis, stream.basis_at(stop - 1))
+        assert distance(stream.clean[start:stop], basis) < 1e-14
+    assert distance(stream.clean[300:], stream.basis_at(299)) > 0.5
+    assert subspace_angles(stream.basis_at(0), stream.basis_at(1)).max() > 0.5
+    assert np.linalg.matrix_rank(stream.clean) == 1 + 3 + 3
+
+
+@pytest.mark.parametrize("rotation", [1e-4, 0.003, 0.3])
+@pytest.mark.parametrize(("features", "rank"), [(30, 3), (8, 4), (2, 1)])
+def test_the_subspace_turns_by_its_angle_with_each_sample(rotation, features, rank):
+    stream = subspace_stream(
+        600, features, rank, rotation=rotation, jumps=[200], missing=0.0, random_state=10
+    )
+    for s, t in ((0, 1), (100, 101), (3, 199), (200, 201), (250, 599)):
+        first, second = stream.basis_at(s), stream.basis_at(t)
+        np.testing.assert_allclose(first.T @ first, np.eye(rank), atol=1e-14)
+        # U cos a + V sin a beside U cos b + V sin b: U'V = 0 leaves cos(a - b) I
+        angle = rotation * (t - s)
+        np.testing.assert_allclose(first.T @ second, cos(angle) * np.eye(rank), atol=1e-13)
+        away = np.linalg.svd(second - first @ (first.T @ second), compute_uv=False)
+        np.testing.assert_allclose(away, abs(sin(angle)), atol=1e-13)
+    for t in (0, 57, 199, 200, 599):
+        assert distance(stream.clean[t], stream.basis_at(t)) < 1e-14
+
+
+def test_the_signal_keeps_its_power_and_starts_the_same_when_it_turns():
+    options = {"n_samples": 500, "n_features": 20, "n_components": 3, "random_state": 11}
+    still, turning = subspace_stream(**options), subspace_stream(**options, rotation=0.01)
+    assert not still.turns.any()
+    np.testing.assert_allclose(turning.clean[0], still.clean[0], atol=1e-13)
+    np.testing.assert_allclose(turning.basis_at(0), still.basis_at(0), atol=1e-14)
+    np.testing.assert_allclose(
+        np.linalg.norm(turning.clean, axis=1), np.linalg.norm(still.clean, axis=1), rtol=1e-12
+    )
+    # at a right angle nothing of the first subspace is left
+    assert np.abs(turning.basis_at(0).T @ turning.basis_at(157)).max() < 1e-3
+
+
+def test_a_subspace_may_be_all_of_the_space():
+    stream = subspace_stream(20, 3, 3, random_state=12)
+    np.testing.assert_allclose(stream.basis_at(5) @ stream.basis_at(5).T, np.eye(3), atol=1e-14)
+
+
+def test_bases_are_not_stored_for_each_sample():
+    peak = peak_memory(lambda: subspace_stream(20_000, 20, 10, rotation=1e-3, random_state=0))
+    assert peak < 6 * 8 * 20_000 * 20  # the bases would be ten arrays of the size of the data
+
+
+@pytest.mark.parametrize("t", [-1, 50, 1.0, None, "0"])
+def test_there_is_no_basis_beyond_the_samples(t):
+    stream = subspace_stream(50, 5, 2, random_state=0)
+    with pytest.raises(ParameterError, match=r"^t should be .* from 0 to 49, but .* came\. Give "):
+        stream.basis_at(t)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("n_samples", [0, 2.5]),
+        ("n_features", [0, None]),
+        ("n_components", [0, 51, "3"]),
+        ("missing", [-0.1, 1.1, float("nan")]),
+        ("outlier_density", [-0.1, 1.1, None]),
+        ("outlier_intensity", [-1.0, inf, float("nan"), "5"]),
+        ("snr", [-301, -inf, float("nan"), "20", None]),
+        ("noise", ["gaussian", None, 0.1]),
+        ("outlier_sign", ["positive", 1, None]),
+        ("jumps", [3000, [0], [5000], [-1], [2.0], [7, 7], [9, 8], None, "ab", [[1, 2]]]),
+        ("rotation", [-0.1, 1.6, float("nan"), inf, "0.1", None]),
+        ("random_state", [-1, "seed"]),
+    ],
+)
+def test_bad_parameters_of_subspace_streams(parameter, values):
+    for value in values:
+        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+            subspace_stream(**{parameter: value})
+
+
+def test_a_subspace_needs_room_to_turn():
+    assert subspace_stream(10, 4, 3, random_state=0).X.shape == (10, 4)
+    with pytest.raises(ParameterError, match="n_components should be at most 2 with n_features=4"):
+        subspace_stream(10, 4, 3, rotation=0.01)

@@ -17,10 +17,16 @@ if TYPE_CHECKING:
     from thalweg.estimators import (
         Decomposition as Decomposition,
         DivergenceNMF as DivergenceNMF,
+        Grasta as Grasta,
+        Grouse as Grouse,
         OnlineFactorization as OnlineFactorization,
         OnlineNMF as OnlineNMF,
+        OnlineRobustPCA as OnlineRobustPCA,
+        Petrels as Petrels,
+        PetrelsADMM as PetrelsADMM,
         RobustNMF as RobustNMF,
         RobustOnlineNMF as RobustOnlineNMF,
+        Roseta as Roseta,
         rivals as rivals,
     )
     from thalweg.updates import half_life as half_life
@@ -32,10 +38,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "Decomposition": "thalweg.estimators",
     "DivergenceNMF": "thalweg.estimators",
+    "Grasta": "thalweg.estimators",
+    "Grouse": "thalweg.estimators",
     "OnlineFactorization": "thalweg.estimators",
     "OnlineNMF": "thalweg.estimators",
+    "OnlineRobustPCA": "thalweg.estimators",
+    "Petrels": "thalweg.estimators",
+    "PetrelsADMM": "thalweg.estimators",
     "RobustNMF": "thalweg.estimators",
     "RobustOnlineNMF": "thalweg.estimators",
+    "Roseta": "thalweg.estimators",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "rivals": "thalweg.estimators",

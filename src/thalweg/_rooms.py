@@ -1,6 +1,6 @@
 """Components are found by walking a package, and looked up by name.
 
-A *room* is a package such as ``thalweg.prox``. Every public class of its modules that
+A *room* is a package such as ``thalweg.prox``. Every public class of its public modules that
 carries a ``name`` is a member; adding a component is adding a file. A class may have
 ``aliases`` too: other names that users may write.
 """
@@ -22,6 +22,7 @@ def members(room: str) -> MappingProxyType[str, type[Any]]:
     found = {
         cls.name: cls
         for info in pkgutil.iter_modules(package.__path__)
+        if not info.name.startswith("_")
         for cls in _public_classes(importlib.import_module(f"{room}.{info.name}"))
     }
     return MappingProxyType(dict(sorted(found.items())))

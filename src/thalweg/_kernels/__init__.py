@@ -9,17 +9,55 @@ live in the same one.
 from thalweg._kernels.atoms import sweep_atoms
 from thalweg._kernels.codes import CAPPED, SOLVED, alternate_l1, envelope_l1, nonnegative_codes
 from thalweg._kernels.counts import count_codes, products_at
+from thalweg._kernels.grassmann import (
+    ADAPTIVE,
+    CONSTANT,
+    DIMINISHING,
+    GREEDY,
+    PROXIMAL,
+    robust_codes,
+    track_grouse,
+    track_l1,
+    track_statistics,
+)
+from thalweg._kernels.petrels import (
+    LANES,
+    LISTEN,
+    huber_codes,
+    least_squares_codes,
+    rejecting_codes,
+    track_least_squares,
+    track_rejecting,
+)
+from thalweg._kernels.projected_cs import recover_sparse
 from thalweg._kernels.rows import sweep_rows, weighted_grams
 
 __all__ = [
+    "ADAPTIVE",
     "CAPPED",
+    "CONSTANT",
+    "DIMINISHING",
+    "GREEDY",
+    "LANES",
+    "LISTEN",
+    "PROXIMAL",
     "SOLVED",
     "alternate_l1",
     "count_codes",
     "envelope_l1",
+    "huber_codes",
+    "least_squares_codes",
     "nonnegative_codes",
     "products_at",
+    "recover_sparse",
+    "rejecting_codes",
+    "robust_codes",
     "sweep_atoms",
     "sweep_rows",
+    "track_grouse",
+    "track_l1",
+    "track_least_squares",
+    "track_rejecting",
+    "track_statistics",
     "weighted_grams",
 ]

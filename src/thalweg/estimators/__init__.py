@@ -9,18 +9,30 @@ from thalweg.estimators import rivals
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF
+from thalweg.estimators.grasta import Grasta
+from thalweg.estimators.grouse import Grouse
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.estimators.online_nmf import OnlineNMF
+from thalweg.estimators.online_robust_pca import OnlineRobustPCA
+from thalweg.estimators.petrels import Petrels
+from thalweg.estimators.petrels_admm import PetrelsADMM
 from thalweg.estimators.robust_nmf import RobustNMF
 from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
+from thalweg.estimators.roseta import Roseta
 
 __all__ = [
     "Decomposition",
     "DivergenceNMF",
+    "Grasta",
+    "Grouse",
     "OnlineFactorization",
     "OnlineNMF",
+    "OnlineRobustPCA",
+    "Petrels",
+    "PetrelsADMM",
     "Progress",
     "RobustNMF",
     "RobustOnlineNMF",
+    "Roseta",
     "rivals",
 ]

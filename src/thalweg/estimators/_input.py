@@ -20,7 +20,10 @@ class Batch(NamedTuple):
 
 
 def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a float array or CSR matrix of the right width, without negative entries."""
+    """Return X as a float array or CSR matrix of the right width.
+
+    Negative entries are refused, unless the estimator calls itself signed.
+    """
     try:
         X = validate_data(
             estimator,
@@ -32,6 +35,8 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
         )
     except ValueError as error:
         raise InputError(f"{error} {_advice(str(error))}".rstrip()) from error
+    if estimator.signed:
+        return X
     values = X.data if sparse.issparse(X) else X
     smallest = np.fmin.reduce(values, axis=None, initial=0.0)
     if smallest < 0.0:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -50,6 +50,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     """Base of the estimators: everything that needs a dictionary and an encoder."""
 
     components_: Array
+    signed: ClassVar[bool] = False  # whether data may be negative
 
     def _encoder(self) -> Encoder:
         """Return the encoder of the fitted model."""
@@ -61,7 +62,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Nonnegative data; ``NaN`` marks gaps.
+            Data like those of ``fit``; ``NaN`` marks gaps.
 
         Returns
         -------
@@ -76,7 +77,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Nonnegative data; ``NaN`` marks gaps.
+            Data like those of ``fit``; ``NaN`` marks gaps.
 
         Returns
         -------
@@ -112,7 +113,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Nonnegative data; ``NaN`` marks gaps.
+            Data like those of ``fit``; ``NaN`` marks gaps.
 
         Returns
         -------
@@ -127,7 +128,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Nonnegative data; ``NaN`` marks gaps.
+            Data like those of ``fit``; ``NaN`` marks gaps.
         y : ignored
             Present for scikit-learn.
 
@@ -170,7 +171,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.positive_only = True
+        tags.input_tags.positive_only = not self.signed
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -5,15 +5,20 @@ Rows are samples. NaN means missing: such an entry is left out of every sum.
 
 from thalweg.metrics.clusters import entropy, purity
 from thalweg.metrics.losses import empirical_loss, psnr, reconstruction_loss, surrogate_loss
-from thalweg.metrics.outliers import OutlierScores, outlier_scores
+from thalweg.metrics.outliers import OutlierScores, outlier_error, outlier_scores
+from thalweg.metrics.subspaces import principal_angles, sep, subspace_error
 
 __all__ = [
     "OutlierScores",
     "empirical_loss",
     "entropy",
+    "outlier_error",
     "outlier_scores",
+    "principal_angles",
     "psnr",
     "purity",
     "reconstruction_loss",
+    "sep",
+    "subspace_error",
     "surrogate_loss",
 ]

@@ -8,15 +8,18 @@ from thalweg.synthetic.counts import SparseCounts, sparse_counts
 from thalweg.synthetic.noises import NoisyData, nmf_with_noise
 from thalweg.synthetic.outliers import OutlierData, nmf_with_outliers
 from thalweg.synthetic.scene import Scene, moving_scene
+from thalweg.synthetic.subspaces import SubspaceStream, subspace_stream
 
 __all__ = [
     "NoisyData",
     "OutlierData",
     "Scene",
     "SparseCounts",
+    "SubspaceStream",
     "moving_scene",
     "nmf_with_noise",
     "nmf_with_outliers",
     "replicate",
     "sparse_counts",
+    "subspace_stream",
 ]

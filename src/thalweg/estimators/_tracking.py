@@ -1,0 +1,291 @@
+"""The loop of every tracker: a robust start, samples in order, an eye on jumps."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.encoders import Encoder
+from thalweg.errors import InputError, ParameterError
+from thalweg.estimators._input import Batch, check_data
+from thalweg.estimators._parameters import check_count, choose, generator
+from thalweg.estimators._streaming import Progress
+from thalweg.estimators._surface import Factorization
+from thalweg.estimators._threads import few_threads
+from thalweg.trackers import Track, Tracker
+from thalweg.trackers.angles import largest_angle
+from thalweg.trackers.change import JumpTest
+from thalweg.trackers.start import robust_basis
+
+__all__ = ["Tracking"]
+
+# Samples after which drift and jumps are looked at. Counted from the first sample on, so that
+# nothing depends on how the stream is cut into calls.
+_LOOK = 32
+_KEPT = 4096  # looks whose drift is kept
+_BLOCK = 2**22  # entries that are taken in at a time, or kept for the start
+# Entries of each feature from which a start is made: some, and some more for each component.
+_PER_FEATURE, _PER_COMPONENT = 128, 8
+
+
+_FADE = 0.9  # of the counts of outliers, from look to look
+_TEST = JumpTest()
+
+
+class _Waiting(NamedTuple):
+    """The samples, as columns, from which a start is being made."""
+
+    V: Array
+    seen: Mask
+
+
+class Tracking(Factorization):
+    """Base of the estimators that follow a subspace."""
+
+    signed: ClassVar[bool] = True
+
+    n_components: Any
+    init: Any
+    start_samples: Any
+    on_jump: Any
+    orthonormal: bool
+    epochs: Any
+    random_state: Any
+    callback: Callable[[Progress], None] | None
+    _waiting: _Waiting | None
+
+    def _tracker(self) -> Tracker[Any]:
+        """Return the tracker, its parameters checked."""
+        raise NotImplementedError
+
+    def _encoder(self) -> Encoder:
+        return self._tracker().encoder(self.state_)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Follow the rows of X in their order, forgetting what was learned before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data; ``NaN`` marks gaps.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = check_data(self, X, reset=True)
+        total = X.shape[0] * check_count("epochs", self.epochs)
+        self._begin(X)
+        for _ in range(total // X.shape[0]):
+            self._follow(X, total)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Follow more rows, from where the last call ended.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data; ``NaN`` marks gaps.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        first = not hasattr(self, "components_")
+        X = check_data(self, X, reset=first)
+        if first:
+            self._begin(X)
+        self._follow(X.astype(self.components_.dtype, copy=False), None)
+        return self
+
+    def complete(self, X: Any, *, passes: int = 3) -> Array:
+        """Learn from all of X in several passes, and return it with its gaps filled.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data; ``NaN`` marks gaps.
+        passes : int
+            How many times the rows are followed; the last basis fills the gaps.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            X where it was seen, and the low-rank part elsewhere.
+        """
+        count = check_count("passes", passes)
+        self.fit(X)
+        for _ in range(count - 1):
+            self.partial_fit(X)
+        return self.fill(X)
+
+    def fill(self, X: Any) -> Array:
+        """Return X with its gaps filled by the low-rank part; nothing is learned.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data; ``NaN`` marks gaps.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            X where it was seen, and the low-rank part elsewhere.
+        """
+        low_rank = self.decompose(X).low_rank
+        X = check_data(self, X, reset=False)
+        rows = X.toarray() if hasattr(X, "toarray") else X
+        return np.where(np.isnan(rows), low_rank, rows)
+
+    def _begin(self, X: Any) -> None:
+        """Check the parameters, and take the first basis."""
+        K, F = check_count("n_components", self.n_components), X.shape[1]
+        if K > F:
+            raise ParameterError(
+                f"n_components should be at most the number of features, but n_components={K} "
+                f"came with n_features={F}. Ask for fewer components."
+            )
+        choose("on_jump", self.on_jump, ("note", "reset"))
+        if self.start_samples != "auto":
+            check_count("start_samples", self.start_samples)
+        self._seed = int(generator(self.random_state).integers(2**31))
+        U = self._first_basis(F, K, X.dtype)
+        self.state_ = self._tracker().init(U)
+        robust = isinstance(self.init, str) and self.init == "robust"
+        self._waiting = self._nobody() if robust else None
+        self.n_samples_seen_ = 0
+        self.outlier_share_, self._counts = 0.0, np.zeros(2)
+        self.drift_, self.jumps_ = np.zeros(0), np.zeros(0, dtype=np.intp)
+        self.evidence_ = _TEST.init()
+        self._before = U
+        self._show()
+
+    def _first_basis(self, F: int, K: int, dtype: Any) -> Array:
+        if not isinstance(self.init, str):
+            return _given(self.init, K, F).astype(dtype)
+        choose("init", self.init, ("robust", "random"))
+        rng = np.random.default_rng(self._seed)
+        return np.linalg.qr(rng.normal(size=(F, K)))[0].astype(dtype)
+
+    def _nobody(self) -> _Waiting:
+        """Return a start without any sample yet."""
+        F = len(self.state_.U)
+        return _Waiting(np.empty((F, 0), self.state_.U.dtype), np.empty((F, 0), np.bool_))
+
+    def _follow(self, X: Any, total: int | None) -> None:
+        rows = max(1, _BLOCK // X.shape[1])
+        with few_threads(X.shape[1], len(self.components_), _LOOK):
+            for start in range(0, X.shape[0], rows):
+                batch = self._batch(X[start : start + rows])
+                self._absorb(batch)
+                if self.callback is not None:
+                    self._show()
+                    level = float(np.exp(self.evidence_.level))
+                    self.callback(Progress(self.n_samples_seen_, total, level, self.outlier_share_))
+        self._show()
+
+    def _absorb(self, batch: Batch) -> None:
+        start, n = 0, batch.V.shape[1]
+        while start < n:
+            stop = min(n, start + self._until_look())
+            seen = None if batch.seen is None else batch.seen[:, start:stop]
+            self._take(Batch(batch.V[:, start:stop], seen))
+            start = stop
+
+    def _until_look(self) -> int:
+        """Return the samples until drift and jumps are looked at, or a start is tried again."""
+        look: int = _LOOK - self.n_samples_seen_ % _LOOK
+        if self._waiting is None:
+            return look
+        waiting = int(self._waiting.V.shape[1])
+        return min(look, (1 << waiting.bit_length()) - waiting)
+
+    def _take(self, batch: Batch) -> None:
+        tracker = self._tracker()
+        self.state_, track = tracker.step(self.state_, batch.V, batch.seen)
+        self.n_samples_seen_ += batch.V.shape[1]
+        looking = self.n_samples_seen_ % _LOOK == 0
+        self._count(batch, track, looking)
+        if self._waiting is not None:
+            self._start_again(tracker, batch, looking)
+        else:
+            self._watch(track, looking)
+
+    def _count(self, batch: Batch, track: Track, looking: bool) -> None:
+        """Count outliers and entries seen, with weights that fade from look to look."""
+        seen = batch.V.size if batch.seen is None else np.count_nonzero(batch.seen)
+        self._counts += np.array([np.count_nonzero(track.R), seen])
+        self.outlier_share_ = float(self._counts[0] / max(self._counts[1], 1.0))
+        if looking:
+            self._counts *= _FADE
+
+    def _start_again(self, tracker: Tracker[Any], batch: Batch, looking: bool) -> None:
+        """Make a start from the samples so far, each time that these have doubled."""
+        assert self._waiting is not None
+        seen = np.ones(batch.V.shape, dtype=np.bool_) if batch.seen is None else batch.seen
+        V, seen = np.hstack([self._waiting.V, batch.V]), np.hstack([self._waiting.seen, seen])
+        self._waiting = _Waiting(V, seen)
+        n, enough = V.shape[1], looking and self._enough(V, seen)
+        if enough or n & (n - 1) == 0:
+            K = self.state_.U.shape[1]
+            U = robust_basis(V, K, seen, seed=self._seed, guess=self.state_.U)
+            self.state_, _ = tracker.step(tracker.init(U), V, seen)
+        if enough:
+            self._waiting = None
+            self._before = self.state_.U
+
+    def _enough(self, V: Array, seen: Mask) -> bool:
+        """Tell whether there are samples enough for a start."""
+        F, n = V.shape
+        if self.start_samples != "auto":
+            return bool(n >= self.start_samples)
+        K = self.state_.U.shape[1]
+        counts = seen.sum(axis=0)
+        useful = int(counts[counts > K].sum())
+        return useful >= F * (_PER_FEATURE + _PER_COMPONENT * K) or V.size >= _BLOCK
+
+    def _watch(self, track: Track, looking: bool) -> None:
+        """Note how far the subspace has turned, and whether it has jumped."""
+        self.evidence_, jumped = _TEST.step(self.evidence_, track.error)
+        if not looking:
+            return
+        angle = largest_angle(self.state_.U, self._before)
+        self.drift_ = np.append(self.drift_, angle)[-_KEPT:]
+        self._before = self.state_.U
+        if jumped:
+            self.jumps_ = np.append(self.jumps_, self.n_samples_seen_)[-_KEPT:]
+            self.evidence_ = _TEST.init()
+            if self.on_jump == "reset":
+                self._waiting = self._nobody()
+
+    def _show(self) -> None:
+        """Set the components to the basis of the state."""
+        U = self.state_.U
+        if self.orthonormal:
+            U = np.linalg.qr(U)[0]
+        self.components_ = np.ascontiguousarray(U.T)
+
+
+def _given(init: Any, K: int, F: int) -> Array:
+    """Return the basis that a user gave as rows, as orthonormal columns."""
+    rows = np.asarray(init, dtype=np.float64)
+    if rows.shape != (K, F) or not np.isfinite(rows).all():
+        raise ParameterError(
+            f"init should be 'robust', 'random' or a finite array of shape ({K}, {F}), but one of "
+            f"shape {rows.shape} came. Pass the components of an earlier fit as they are."
+        )
+    Q, T = np.linalg.qr(rows.T)
+    if np.abs(np.diag(T)).min() <= 1e-12 * np.abs(np.diag(T)).max():
+        raise InputError(
+            "init should have rows that are linearly independent, but some are combinations of "
+            "others. Leave them out and ask for fewer components."
+        )
+    return Q

@@ -1,0 +1,209 @@
+"""A first basis from a few dirty samples."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thalweg import _kernels
+from thalweg._typing import Array, Mask
+from thalweg.trackers._blocks import pack
+from thalweg.trackers._noise import variance_within
+from thalweg.trackers._probabilistic import likely_codes
+
+__all__ = ["robust_basis"]
+
+_ATTEMPTS = 5  # first guesses; one of singular vectors, the others random
+_TRIAL = 2  # rounds for each of them
+_ROUNDS = 15  # for the best
+_POLISH = 10  # with what was found
+_STEPS = 6  # of each fit; the next one goes on from there
+_ENOUGH = 1e-3  # relative progress below which rounds end
+_FEATURES = 512  # more are fitted only at the end
+# An entry beyond so many times what its row and column are like may be an outlier at first sight.
+_SUSPECT = 3.0
+# Huber's knee, as a share of the typical entry: small, so that the fit is nearly one of least
+# absolute values.
+_KNEE = 1e-2
+_FEW = 4  # entries for each code below which samples do not determine their codes well
+_LIMIT = 2.5  # noise levels from which an entry is an outlier
+
+
+class _Data(NamedTuple):
+    """Samples as rows, which entries were seen, and what is typical of an entry's place."""
+
+    X: Array
+    seen: Mask
+    typical: Array
+
+
+class _Pair(NamedTuple):
+    """A basis and the codes of the samples."""
+
+    U: Array
+    H: Array
+
+
+def robust_basis(
+    V: Array, K: int, seen: Mask | None = None, *, seed: int = 0, guess: Array | None = None
+) -> Array:
+    """Return an orthonormal basis of the K dimensions that most entries agree on.
+
+    The low-rank matrix U H minimises the sum of min(|v - u' h|, c) over the entries seen, with
+    c three times what is typical of an entry's row and column: basis and codes are fitted in
+    turns by least absolute values, from several first guesses, and then by least squares on
+    the entries within 2.5 noise levels.
+
+    Parameters
+    ----------
+    V : array of shape (F, N)
+        Samples; any finite number may stand where nothing was seen.
+    K : int
+        Dimensions; at most F. With fewer samples the others are at random.
+    seen : boolean array of shape (F, N), optional
+        False at gaps.
+    seed : int
+        Of the random guesses.
+    guess : array of shape (F, K), optional
+        One more guess.
+
+    Returns
+    -------
+    array of shape (F, K)
+        Basis with orthonormal columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.start import robust_basis
+    >>> rng = np.random.default_rng(0)
+    >>> V = np.outer(np.ones(30), rng.normal(size=60))
+    >>> V[rng.random(V.shape) < 0.3] = 20.0
+    >>> U = robust_basis(V, 1)
+    >>> bool(abs(U.sum()) / 30**0.5 > 0.999999)
+    True
+    """
+    rng = np.random.default_rng(seed)
+    X = V.T.astype(np.float64)
+    mask = np.ones(X.shape, dtype=np.bool_) if seen is None else seen.T
+    X = np.where(mask, X, 0.0)
+    some = np.sort(rng.permutation(len(V))[:_FEATURES])
+    part = _Data(X[:, some], mask[:, some], _typical(X[:, some], mask[:, some]))
+    if not part.typical.any():
+        return _orthonormal(np.zeros((len(V), 0)), K, rng).astype(V.dtype)
+    rank = min(K, *part.X.shape)
+    H = _codes(part, rank, rng, guess[some] if guess is not None and rank == K else None)
+    U = _fit(X.T, mask.T, H, _knee(part))
+    U = _fit(X.T, _trusted(X, mask, H @ U.T)[0].T, H, np.inf)
+    return _orthonormal(U, K, rng).astype(V.dtype)
+
+
+def _codes(data: _Data, K: int, rng: np.random.Generator, guess: Array | None) -> Array:
+    """Return codes of the samples that leave most entries with a small residual."""
+    counts = data.seen.sum(axis=1)
+    if np.median(counts[counts > 0]) < _FEW * K:
+        return likely_codes(data.X, _plain(data), K, rng)
+    pairs = [_best(data, _guesses(data, K, rng))]
+    if guess is not None:
+        pairs.append(_best(data, [guess.astype(np.float64)]))
+    return min(pairs, key=lambda pair: _truncated(data, pair)).H
+
+
+def _typical(X: Array, seen: Mask) -> Array:
+    """Return the size that is typical of each entry's row and column together."""
+    sizes = np.abs(X)
+    rows, columns = _medians(sizes, seen), _medians(sizes.T, seen.T)
+    overall = sizes.sum() / max(np.count_nonzero(seen), 1)
+    if not overall > 0.0:
+        return np.zeros_like(X)
+    middle = float(np.median(sizes[seen]))
+    if not middle > 0.0:
+        return np.full_like(X, overall)
+    both: Array = np.outer(rows, columns) / middle
+    at_least: Array = np.maximum(both, 0.1 * min(middle, overall))
+    return at_least
+
+
+def _medians(sizes: Array, seen: Mask) -> Array:
+    pairs = zip(sizes, seen, strict=True)
+    return np.array([np.median(size[there]) if there.any() else 0.0 for size, there in pairs])
+
+
+def _guesses(data: _Data, K: int, rng: np.random.Generator) -> list[Array]:
+    """Return bases to begin with: of the entries that do not look like outliers, and random."""
+    first = np.linalg.svd(np.where(_plain(data), data.X, 0.0), full_matrices=False)[2][:K].T
+    others = (rng.normal(size=(data.X.shape[1], K)) for _ in range(_ATTEMPTS - 1))
+    return [first, *(np.linalg.qr(U)[0] for U in others)]
+
+
+def _best(data: _Data, guesses: list[Array]) -> _Pair:
+    """Return the pair that the best of some guesses after two rounds ends with."""
+    pairs = [_Pair(U, np.zeros((len(data.X), U.shape[1]))) for U in guesses]
+    for _ in range(_TRIAL):
+        pairs = [_turn(data, _plain(data), pair, _knee(data)) for pair in pairs]
+    return _settled(data, min(pairs, key=lambda pair: _truncated(data, pair)))
+
+
+def _settled(data: _Data, pair: _Pair) -> _Pair:
+    """Return the pair after rounds that lower the truncated loss."""
+    loss = _truncated(data, pair)
+    for _ in range(_ROUNDS):
+        after = _turn(data, _plain(data), pair, _knee(data))
+        before, loss = loss, _truncated(data, after)
+        if not loss < (1.0 - _ENOUGH) * before:
+            break
+        pair = after
+    return _polish(data, pair)
+
+
+def _plain(data: _Data) -> Mask:
+    """Return the entries that do not look like outliers at first sight."""
+    return data.seen & (np.abs(data.X) <= _SUSPECT * data.typical)
+
+
+def _knee(data: _Data) -> float:
+    return _KNEE * float(data.typical.mean())
+
+
+def _turn(data: _Data, taking: Mask, pair: _Pair, knee: float) -> _Pair:
+    """Fit codes, and then the basis, each beginning where it was."""
+    H, T = np.linalg.qr(_fit(data.X, taking, pair.U, knee, pair.H))
+    return _Pair(_fit(data.X.T, taking.T, H, knee, pair.U @ T.T), H)
+
+
+def _truncated(data: _Data, pair: _Pair) -> float:
+    capped = np.minimum(np.abs(data.X - pair.H @ pair.U.T), _SUSPECT * data.typical)
+    return float(capped[data.seen].sum())
+
+
+def _polish(data: _Data, pair: _Pair) -> _Pair:
+    """Return the pair after rounds of nearly least squares on the entries that fit."""
+    for _ in range(_POLISH):
+        trusted, noise = _trusted(data.X, data.seen, pair.H @ pair.U.T)
+        pair = _turn(data, trusted, pair, noise)
+    return pair
+
+
+def _trusted(X: Array, seen: Mask, model: Array) -> tuple[Mask, float]:
+    """Return the entries within the limit of a model, and the noise level that they have."""
+    residual = np.abs(X - model)
+    noise = 1.4826 * float(np.median(residual[seen]))
+    for _ in range(_POLISH):
+        trusted = seen & (residual <= _LIMIT * noise)
+        spread = np.square(residual[trusted]).mean() if trusted.any() else 0.0
+        noise = float(np.sqrt(spread / variance_within(_LIMIT)))
+    return trusted, noise
+
+
+def _fit(X: Array, seen: Mask, U: Array, knee: float, H: Array | None = None) -> Array:
+    """Return the codes of the rows of X that minimise Huber's function on the entries seen."""
+    X, seen = np.ascontiguousarray(X), np.ascontiguousarray(seen)
+    H = np.zeros((len(X), U.shape[1])) if H is None else H.copy()
+    _kernels.huber_codes(X, seen, pack(U), knee, _STEPS, H, np.empty(len(X), dtype=np.bool_))
+    return H
+
+
+def _orthonormal(U: Array, K: int, rng: np.random.Generator) -> Array:
+    """Return an orthonormal basis of K dimensions that holds the columns of U."""
+    random = rng.normal(size=(len(U), K - U.shape[1]))
+    size = np.abs(U).max(initial=0.0) or 1.0
+    return np.linalg.qr(np.hstack([U / size, random]))[0]

@@ -1,0 +1,123 @@
+"""GRASTA: its fit against a conic solver, its step against the geodesic, what it finds."""
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from thalweg.metrics import subspace_error
+from thalweg.trackers.grasta import Grasta
+
+Array = Any
+SEEDS = pytest.mark.parametrize("seed", range(4))
+
+
+def sample(seed: int, F: int = 25, K: int = 3) -> tuple[Array, Array, Array]:
+    rng = np.random.default_rng(seed)
+    U = np.linalg.qr(rng.normal(size=(F, K)))[0]
+    v = U @ rng.normal(size=(K, 1)) + 0.3 * rng.normal(size=(F, 1))
+    v[rng.random(F) < 0.2] += 10.0
+    return U, v, rng.random((F, 1)) < 0.8
+
+
+def least_absolute(U: Array, v: Array, seen: Array) -> tuple[float, Array]:
+    """Return the least |v - U h|_1 over the entries seen, and its multipliers, zero over gaps."""
+    there = seen[:, 0]
+    h, s = cp.Variable(U.shape[1]), cp.Variable(int(there.sum()))
+    fits = v[there, 0] == U[there] @ h + s
+    value = cp.Problem(cp.Minimize(cp.norm1(s)), [fits]).solve(solver=cp.CLARABEL)
+    slope = np.zeros(len(U))
+    slope[there] = fits.dual_value
+    return float(value), slope * np.sign(slope @ np.where(there, v[:, 0] - U @ h.value, 0.0))
+
+
+@SEEDS
+def test_codes_have_the_least_absolute_residual(seed: int) -> None:
+    U, v, seen = sample(seed)
+    best, _ = least_absolute(U, v, seen)
+    exact = Grasta(tol=1e-9, max_iter=5000)
+    codes = exact.encoder(exact.init(U)).encode(v, U, seen=seen)
+    assert codes.solved.all()
+    assert codes.loss[0] == pytest.approx(best, rel=1e-6)
+    rest = np.where(seen, v - U @ codes.H, 0.0)
+    assert np.abs(rest).sum() == pytest.approx(best, rel=1e-6)
+    usual = Grasta()
+    codes = usual.encoder(usual.init(U)).encode(v, U, seen=seen)
+    assert codes.solved.all()
+    assert best <= codes.loss[0] * (1 + 1e-9) <= best * (1 + 2e-3), "tol is not a relative gap"
+
+
+@SEEDS
+def test_a_step_follows_the_geodesic_of_the_multipliers(seed: int) -> None:
+    U, v, seen = sample(seed)
+    _, slope = least_absolute(U, v, seen)
+    tracker = Grasta("constant", 0.2, tol=1e-9, max_iter=5000)
+    state, track = tracker.step(tracker.init(U), v, seen)
+    # the first sample has the mean length, and the slope is relative to its largest norm
+    angle = 0.2 * np.linalg.norm(slope) / np.sqrt(seen.sum())
+    h = track.H[:, 0]
+    D = angle * np.outer(slope / np.linalg.norm(slope), h / np.linalg.norm(h))
+    assert np.abs(U.T @ slope).max() < 1e-6
+    np.testing.assert_allclose(state.U, expm(D @ U.T - U @ D.T) @ U, rtol=0, atol=1e-5)
+
+
+@SEEDS
+def test_a_small_step_lowers_the_absolute_residual(seed: int) -> None:
+    U, v, seen = sample(seed)
+    tracker = Grasta("constant", 0.01)
+    state, _ = tracker.step(tracker.init(U), v, seen)
+    assert least_absolute(state.U, v, seen)[0] < least_absolute(U, v, seen)[0]
+
+
+def planted(
+    seed: int, n: int, noise: float, share: float = 0.1, F: int = 50, K: int = 2
+) -> tuple[Array, Array, Array]:
+    """Return a basis, samples with gaps and outliers of ten times their size, what was seen."""
+    rng = np.random.default_rng(seed)
+    U = np.linalg.qr(rng.normal(size=(F, K)))[0]
+    V = U @ rng.normal(size=(K, n))
+    size = V.std()
+    V += noise * size * rng.normal(size=V.shape)
+    V += (rng.random(V.shape) < share) * rng.uniform(-10, 10, size=V.shape) * size
+    return U, V, rng.random(V.shape) < 0.8
+
+
+@SEEDS
+@pytest.mark.parametrize(("noise", "bound"), [(0.0, 2e-3), (0.1, 0.06)])
+def test_a_subspace_is_found_through_gaps_and_outliers(
+    seed: int, noise: float, bound: float
+) -> None:
+    U, V, seen = planted(seed, 3000, noise)
+    start = np.linalg.qr(np.random.default_rng(seed + 50).normal(size=U.shape))[0]
+    for dtype in (np.float64, np.float32):
+        state, _ = Grasta().step(Grasta().init(start.astype(dtype)), V.astype(dtype), seen)
+        assert subspace_error(state.U.T, U.T) < bound
+
+
+@SEEDS
+def test_outliers_are_found_in_place_and_size(seed: int) -> None:
+    U, V, seen = planted(seed, 500, 0.0)
+    clean = planted(seed, 500, 0.0, share=0.0)[1]
+    _, track = Grasta(tol=1e-6, max_iter=500).step(Grasta().init(U), V, seen)
+    wrong = np.where(seen, np.abs(track.R - (V - clean)), 0.0)[:, -100:]
+    assert wrong.max() < 1e-3 * np.abs(V - clean).max()
+
+
+@SEEDS
+def test_a_subspace_that_jumps_is_found_again(seed: int) -> None:
+    first, second = planted(seed, 1500, 0.05), planted(seed + 10, 1500, 0.05)
+    V, seen = np.hstack([first[1], second[1]]), np.hstack([first[2], second[2]])
+    state, _ = Grasta().step(Grasta().init(first[0]), V, seen)
+    assert subspace_error(state.U.T, second[0].T) < 0.04
+
+
+@SEEDS
+@pytest.mark.parametrize(
+    ("tracker", "bound"), [(Grasta("constant", 0.01), 0.06), (Grasta("diminishing", 2.0), 0.04)]
+)
+def test_other_steps_hold_what_they_know(tracker: Grasta, bound: float, seed: int) -> None:
+    U, V, seen = planted(seed, 1000, 0.1)
+    state, _ = tracker.step(tracker.init(U), V, seen)
+    assert 0.0 < subspace_error(state.U.T, U.T) < bound

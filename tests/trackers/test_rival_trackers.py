@@ -1,0 +1,264 @@
+"""What GROUSE, GRASTA, ROSETA and online robust PCA have in common."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thalweg.encoders import Encoder
+from thalweg.errors import ParameterError
+from thalweg.estimators import grasta, grouse, online_robust_pca, roseta
+from thalweg.metrics import sep
+from thalweg.synthetic import subspace_stream
+from thalweg.trackers import Tracker
+from thalweg.trackers.grasta import Grasta
+from thalweg.trackers.grouse import Grouse
+from thalweg.trackers.online_robust_pca import OnlineRobustPCA
+from thalweg.trackers.roseta import Roseta
+
+Array = Any
+TRACKERS = [
+    Grouse(),
+    Grouse("constant", 0.3),
+    Grouse("diminishing"),
+    Grasta(),
+    Grasta("constant", 0.05),
+    Grasta("diminishing"),
+    Roseta(),
+    OnlineRobustPCA(),
+    OnlineRobustPCA(forgetting=0.95, sweeps=2),
+]
+EACH = pytest.mark.parametrize("tracker", TRACKERS, ids=str)
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def stream(F: int = 20, K: int = 3, B: int = 40, seed: int = 0, dtype: Any = float) -> Any:
+    rng = np.random.default_rng(seed)
+    V = rng.normal(size=(F, K)) @ rng.normal(size=(K, B)) + 0.1 * rng.normal(size=(F, B))
+    V += (rng.random(V.shape) < 0.1) * 10.0
+    U = np.linalg.qr(rng.normal(size=(F, K)))[0]
+    return U.astype(dtype), V.astype(dtype), rng.random(V.shape) < 0.7
+
+
+def same(one: Any, other: Any) -> bool:
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
+
+
+@EACH
+def test_contract(tracker: Any) -> None:
+    assert isinstance(tracker, Tracker)
+    U, V, seen = stream()
+    state, track = tracker.step(tracker.init(U), V, seen)
+    assert all(isinstance(part, np.ndarray) for part in state)
+    assert state.U.shape == U.shape
+    assert track.H.shape == (3, 40)
+    assert track.R.shape == V.shape
+    assert not track.R[~seen].any()
+    encoder = tracker.encoder(state)
+    assert isinstance(encoder, Encoder)
+    codes = encoder.encode(V, state.U, seen=seen)
+    assert codes.solved.all()
+    np.testing.assert_allclose((V - codes.R)[~seen], (state.U @ codes.H)[~seen], atol=1e-12)
+
+
+@EACH
+@DTYPES
+def test_block_is_its_columns_one_by_one(tracker: Any, dtype: Any) -> None:
+    U, V, seen = stream(dtype=dtype)
+    state, track = tracker.step(tracker.init(U), V, seen)
+    lone, tracks = tracker.init(U), []
+    for b in range(V.shape[1]):
+        lone, one = tracker.step(lone, V[:, b : b + 1], seen[:, b : b + 1])
+        tracks.append(one)
+    assert same(state, lone)
+    assert np.array_equal(track.H, np.hstack([one.H for one in tracks]))
+    assert np.array_equal(track.R, np.hstack([one.R for one in tracks]))
+    assert np.array_equal(track.error, np.hstack([one.error for one in tracks]))
+    assert state.U.dtype == track.H.dtype == track.R.dtype == dtype
+
+
+@EACH
+def test_the_state_that_came_is_left_alone(tracker: Any) -> None:
+    U, V, seen = stream()
+    state, _ = tracker.step(tracker.init(U), V[:, :10], seen[:, :10])
+    before, data = [part.copy() for part in state], V.copy()
+    tracker.step(state, V, seen)
+    assert same(state, before)
+    assert np.array_equal(V, data)
+
+
+@EACH
+def test_what_stands_behind_a_gap_does_not_matter(tracker: Any) -> None:
+    U, V, seen = stream()
+    one = tracker.step(tracker.init(U), V, seen)
+    other = tracker.step(tracker.init(U), np.where(seen, V, 1e9), seen)
+    assert same(one[0], other[0])
+    assert same(one[1], other[1])
+    full = tracker.step(tracker.init(U), V)
+    assert same(full[0], tracker.step(tracker.init(U), V, np.ones(V.shape, bool))[0])
+
+
+@EACH
+def test_nothing_seen_changes_nothing(tracker: Any) -> None:
+    U, V, seen = stream()
+    state, _ = tracker.step(tracker.init(U), V, seen)
+    after, track = tracker.step(state, V[:, :2], np.zeros((20, 2), bool))
+    assert same(after, state)
+    assert not track.H.any()
+    assert not track.R.any()
+    assert np.isnan(track.error).all()
+
+
+@EACH
+@DTYPES
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_no_more_entries_than_codes(tracker: Any, dtype: Any, count: int) -> None:
+    U, V, _ = stream(dtype=dtype)
+    seen = np.zeros(V.shape, bool)
+    seen[:count] = True
+    state, track = tracker.step(tracker.init(U), V, seen)
+    assert all(np.isfinite(part).all() for part in state)
+    assert np.isfinite(track.H).all()
+    assert np.isnan(track.error).all()
+    if not isinstance(tracker, OnlineRobustPCA):  # whose ridge is no small one
+        expected = np.linalg.pinv(U[:count].astype(float)) @ V[:count, 0]
+        np.testing.assert_allclose(track.H[:, 0], expected, rtol=0.02, atol=0.02)
+        bound = 1e-5 if dtype == np.float64 else 1e-3
+        assert np.abs(state.U.T @ state.U - np.eye(3)).max() < bound
+
+
+@EACH
+def test_errors_are_medians_of_residuals_before_the_step(tracker: Any) -> None:
+    U, V, seen = stream()
+    state = tracker.init(U)
+    for b in range(10):
+        before = state.U
+        state, track = tracker.step(state, V[:, b : b + 1], seen[:, b : b + 1])
+        rest = (V[:, b] - before @ track.H[:, 0])[seen[:, b]]
+        assert track.error[0] == pytest.approx(np.median(np.abs(rest)), rel=1e-9)
+
+
+@EACH
+def test_errors_of_long_samples_are_of_some_entries(tracker: Any) -> None:
+    U, V, _ = stream(F=5000, B=1)
+    _, track = tracker.step(tracker.init(U), V)
+    rest = V[:, 0] - U @ track.H[:, 0]
+    assert track.error[0] == pytest.approx(np.median(np.abs(rest[::4])), rel=1e-9)
+
+
+@EACH
+@pytest.mark.parametrize("power", [-300, -20, 20, 300])
+def test_units_do_not_matter(tracker: Any, power: int) -> None:
+    """A power of two is exact in floating point: the same numbers come out, to the last bit."""
+    U, V, seen = stream()
+    scale = 2.0**power
+    one, track = tracker.step(tracker.init(U), V, seen)
+    other, scaled = tracker.step(tracker.init(U), V * scale, seen)
+    assert np.array_equal(one.U, other.U)
+    assert np.array_equal(track.H * scale, scaled.H)
+    assert np.array_equal(track.R * scale, scaled.R)
+    assert np.array_equal(track.error * scale, scaled.error)
+
+
+@EACH
+def test_samples_of_zeros_are_no_news(tracker: Any) -> None:
+    U, V, seen = stream()
+    for start in (tracker.init(U), tracker.step(tracker.init(U), V, seen)[0]):
+        state, track = tracker.step(start, np.zeros((20, 5)))
+        assert not track.H.any()
+        assert not track.R.any()
+        if tracker.name != "orpca":  # whose statistics fade, and whose ridge follows the length
+            assert np.array_equal(state.U, start.U)
+        assert np.isfinite(state.U).all()
+
+
+@DTYPES
+@pytest.mark.parametrize("tracker", [Grouse(), Grasta(max_iter=5), Roseta(max_iter=5)], ids=str)
+@pytest.mark.parametrize("fault", [0.0, 0.01])
+def test_bases_stay_orthonormal_over_many_samples(tracker: Any, dtype: Any, fault: float) -> None:
+    """Large turns take rounding errors away and small ones do not, so steps are small here."""
+    rng = np.random.default_rng(0)
+    U = np.linalg.qr(rng.normal(size=(10, 3)))[0]
+    state = tracker.init((U + fault * rng.normal(size=U.shape)).astype(dtype))
+    worst = 0.0
+    for _ in range(20):
+        V = U @ rng.normal(size=(3, 5000)) + 1e-3 * rng.normal(size=(10, 5000))
+        state, _ = tracker.step(state, V.astype(dtype), rng.random(V.shape) < 0.7)
+        worst = max(worst, float(np.abs(state.U.T.astype(float) @ state.U - np.eye(3)).max()))
+    assert worst < (1e-8 if dtype == np.float64 else 3e-4)
+
+
+@pytest.mark.parametrize(
+    ("cls", "parameters"),
+    [
+        (Grouse, {"step_size": "adaptive"}),
+        (Grouse, {"rate": 0.0}),
+        (Grasta, {"step_size": "greedy"}),
+        (Grasta, {"rho": -1.0}),
+        (Grasta, {"max_iter": 0}),
+        (Roseta, {"rate": float("nan")}),
+        (Roseta, {"tol": 0.0}),
+        (OnlineRobustPCA, {"lambda1": -1.0}),
+        (OnlineRobustPCA, {"lambda2": 0.0}),
+        (OnlineRobustPCA, {"forgetting": 1.5}),
+        (OnlineRobustPCA, {"sweeps": 0}),
+    ],
+)
+def test_parameters_without_meaning_are_refused(cls: Any, parameters: Any) -> None:
+    with pytest.raises(ParameterError, match=next(iter(parameters))):
+        cls(**parameters)
+
+
+# --- as estimators -----------------------------------------------------------------------------
+
+MODELS = pytest.mark.parametrize(
+    ("model", "bound"),
+    [
+        (grouse.Grouse(2, step="diminishing", random_state=0), None),
+        (grasta.Grasta(2, random_state=0), 1e-3),
+        (roseta.Roseta(2, random_state=0), 1e-2),
+        (online_robust_pca.OnlineRobustPCA(2, random_state=0), 5e-4),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+
+
+@MODELS
+@pytest.mark.parametrize("seed", range(3))
+def test_estimators_find_a_subspace(model: Any, bound: Any, seed: int) -> None:
+    density = 0.0 if bound is None else 0.1
+    data = subspace_stream(2000, 30, 2, outlier_density=density, random_state=seed)
+    truth = data.basis_at(1999).T
+    assert sep(model.fit(data.X).components_, truth) < (bound or 2e-4)
+    model.fit(data.X[:700]).partial_fit(data.X[700:])
+    assert sep(model.components_, truth) < (bound or 2e-4)
+    assert model.n_samples_seen_ == 2000
+    parts, clean = model.decompose(data.X[:200]), data.clean[:200]
+    assert not parts.outliers[np.isnan(data.X[:200])].any()
+    # The ridge of online robust PCA makes codes a few percent too small.
+    assert np.linalg.norm(parts.low_rank - clean) < 0.15 * np.linalg.norm(clean)
+
+
+@MODELS
+def test_estimators_give_the_same_in_pieces(model: Any, bound: Any) -> None:
+    X = subspace_stream(600, 20, 2, random_state=1).X
+    whole = model.fit(X).components_
+    model.fit(X[:100])
+    for start in (100, 101, 400):
+        model.partial_fit(X[start : {100: 101, 101: 400, 400: 600}[start]])
+    assert np.array_equal(model.components_, whole)
+    single = model.fit(X.astype(np.float32))
+    assert single.components_.dtype == np.float32
+    assert single.transform(X[:5].astype(np.float32)).dtype == np.float32
+
+
+def test_estimators_refuse_parameters_without_meaning() -> None:
+    X = subspace_stream(50, 20, 2, random_state=1).X
+    for model, name in [
+        (grouse.Grouse(step="full"), "step"),
+        (grasta.Grasta(max_rounds=0), "max_rounds"),
+        (roseta.Roseta(rate=-1.0), "rate"),
+        (online_robust_pca.OnlineRobustPCA(sweeps=1.5), "sweeps"),
+    ]:
+        with pytest.raises(ParameterError, match=name):
+            model.fit(X)
