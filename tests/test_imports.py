@@ -16,7 +16,7 @@ LAYERS = (
     {"cli"},
     {"apps", "report", "distributed"},
     {"checkpoint", "streams", "estimators", "metrics", "synthetic"},
-    {"archetypes", "trackers", "updates"},
+    {"archetypes", "completion", "trackers", "updates"},
     {"encoders"},
     {"solvers"},
     {"prox", "divergences"},
@@ -29,6 +29,7 @@ KEPT_IN = {"numba": "_kernels", "sklearn": "estimators"}
 MATHS = {
     "_kernels",
     "archetypes",
+    "completion",
     "divergences",
     "encoders",
     "metrics",

@@ -21,9 +21,16 @@ LANES = 64
 _RIDGE = 1e4
 _CAP = 60  # steps of the exact fit; a few are the rule
 _WEIGHTED = 3  # of which the first are of reweighted least squares
+_HALVINGS = 30  # of a step that is too long, or doublings
+_FLAT = 0.1  # of the slope may be left at the end of a step
+_STILL = 1e-9  # of the knee that is no way to go
 _ROUNDS = 10  # of rejection
+_BELIEVED = 0.3  # share of the entries that a fit has to keep
 LISTEN = 16  # samples that only tell the noise level, before any changes the basis
 _MEMORY = 5  # place in the state of the noise level from where on theirs are kept
+# Share of residuals that are below the noise level at least: of normal noise a third, and of the
+# clean ones among many outliers nearly all.
+_LOW = 0.3
 _USUAL = 0.5  # share of the usual number of kept entries below which a fit is not believed
 _FLOOR = 1e-8  # share of |w|^2 below which no pivot falls, however long nothing came its way
 
@@ -137,18 +144,65 @@ def _solve(G: Any, g: Any, ridge: Any, x: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def _classify(r: Any, knee: Any, kind: Any, clipped: Any) -> Any:
-    """Set kind to the side of the knees that r is on; return Huber's function, and the changes."""
-    total = 0.0
+    """Set kind to the side of the knees that r is on, and r clipped; return how many changed."""
     changes = 0
     for i in range(r.size):
         value = r[i]
         beyond = abs(value) > knee
         now = (1 if value > 0.0 else -1) if beyond else 0
         clipped[i] = now * knee if beyond else value
-        total += knee * (abs(value) - 0.5 * knee) if beyond else 0.5 * value * value
         changes += now != kind[i]
         kind[i] = now
-    return total, changes
+    return changes
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+def _slope(r: Any, trial: Any, share: Any, knee: Any) -> Any:
+    """Return the slope of Huber's function on the way from r to trial, at a share of it."""
+    total = 0.0
+    for i in range(r.size):
+        way = trial[i] - r[i]
+        value = r[i] + share * way
+        total += min(max(value, -knee), knee) * way
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _good_share(r: Any, trial: Any, knee: Any) -> Any:
+    """Return how much of the way from r to trial to go, so that Huber's function falls well.
+
+    All of it, if the slope at the end is much less steep than at the beginning; else less or
+    more, until it is.
+    """
+    low, high = 0.0, 1.0
+    below, above = _slope(r, trial, low, knee), _slope(r, trial, high, knee)
+    steep = _FLAT * abs(below)
+    for _ in range(_HALVINGS):
+        if not above < -steep:
+            break
+        low, below, high = high, above, 2.0 * high
+        above = _slope(r, trial, high, knee)
+    share, slope = high, above
+    for k in range(2 * _HALVINGS):
+        if abs(slope) <= steep:
+            break
+        # the slope rises by straight pieces: a secant has its zero, once both ends are on one
+        share = 0.5 * (low + high) if k % 2 else low - below * (high - low) / (above - below)
+        slope = _slope(r, trial, share, knee)
+        if slope < 0.0:
+            low, below = share, slope
+        else:
+            high, above = share, slope
+    return share
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _near(r: Any, trial: Any, distance: Any) -> Any:
+    """Tell whether no entry of r moves by more than a distance."""
+    for i in range(r.size):
+        if abs(trial[i] - r[i]) > distance:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -156,8 +210,9 @@ def _huber(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, cap: Any, w: Any, r
     """Minimise sum_i huber(x_i - u_i' w; knee) over the entries of the mask, from w as it comes.
 
     It is min_s |x - U w - s|^2 / 2 + knee |s|_1. Newton's step is exact once it leaves every
-    entry on its side of the knees; where it would not descend, a step of reweighted least
-    squares does. Return whether the minimum was reached within the cap on steps.
+    entry on its side of the knees; before, it is made shorter or longer until it descends well.
+    The first steps, and those without an entry within the knees, are of reweighted least
+    squares. Return whether the minimum was reached within the cap on steps.
     """
     K = w.size
     n = x.size
@@ -166,32 +221,34 @@ def _huber(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, cap: Any, w: Any, r
     clipped, weight, trial = np.empty_like(x), np.empty_like(x), np.empty_like(x)
     r[:] = x
     _subtract(U, w, mask, r)
-    value, _ = _classify(r, knee, kind, clipped)
-    careful = _WEIGHTED
-    for _ in range(cap):
-        newton = careful == 0
+    _classify(r, knee, kind, clipped)
+    for step in range(cap):
+        inside = 0
         for i in range(n):
-            if newton:
-                weight[i] = mask[i] if kind[i] == 0 else 0.0
-            else:
-                weight[i] = mask[i] if kind[i] == 0 else knee / abs(r[i])
+            weight[i] = mask[i] if kind[i] == 0 else 0.0
+            inside += weight[i] != 0.0
+        careful = step < _WEIGHTED
+        newton = inside > 0 and not careful
+        if not newton:
+            for i in range(n):
+                if kind[i] != 0:
+                    weight[i] = knee / abs(r[i])
         _normal_equations(U, weight, clipped, G, g)
         _solve(G, g, ridge, delta)
         trial[:] = r
         _subtract(U, delta, mask, trial)
-        found, changes = _classify(trial, knee, kind, clipped)
-        if newton and not found <= value * (1.0 + 1e-12):
-            _classify(r, knee, kind, clipped)
-            careful = 2
-            continue
-        if not newton:
-            careful -= 1
+        changes = _classify(trial, knee, kind, clipped)
+        still = changes == 0 and (newton or _near(r, trial, _STILL * knee))
+        share = 1.0 if careful or still else _good_share(r, trial, knee)
+        if share != 1.0:
+            for i in range(n):
+                trial[i] = r[i] + share * (trial[i] - r[i])
+            _classify(trial, knee, kind, clipped)
         r[:] = trial
         for k in range(K):
-            w[k] += delta[k]
-        if newton and changes == 0:
+            w[k] += share * delta[k]
+        if still and not careful:
             return True
-        value = found
     return False
 
 
@@ -222,14 +279,22 @@ def _refit(U: Any, x: Any, mask: Any, clean: Any, ridge: Any, w: Any, r: Any) ->
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _reject(U: Any, x: Any, mask: Any, limit: Any, ridge: Any, w: Any, r: Any, clean: Any) -> Any:
+def _reject(
+    U: Any, x: Any, mask: Any, limit: Any, least: Any, ridge: Any, w: Any, r: Any, clean: Any
+) -> Any:
     """Fit the entries within the limit, until these stay the same; return their number.
 
-    With no more of them than codes anything would fit: then the fit is left as it came.
+    If fewer than ``least`` are left, few entries fit one another by chance: then the fit is left
+    as it came, which all entries had a say in.
     """
+    first = w.copy()
     count, _ = _keep(r, mask, limit, clean)
     for _ in range(_ROUNDS):
-        if count <= w.size:
+        if count < least:
+            w[:] = first
+            r[:] = x
+            _subtract(U, w, mask, r)
+            count, _ = _keep(r, mask, limit, clean)
             break
         _refit(U, x, mask, clean, ridge, w, r)
         count, changes = _keep(r, mask, limit, clean)
@@ -247,15 +312,16 @@ def _squares(r: Any, weight: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _median(r: Any, count: Any, K: Any) -> Any:
-    """Return the median of |r| without its K smallest entries, which a fit may make zero.
+def _quantiles(r: Any, count: Any, K: Any) -> Any:
+    """Return median and low quantile of |r| without its K smallest, which a fit may make zero.
 
     Of many entries about 1000, evenly spread, have to do.
     """
     stride = max(count // 1024, 1)
-    sizes = np.abs(r[:count:stride])
-    place = (sizes.size + min(K, sizes.size - 1)) // 2
-    return np.partition(sizes, place)[place]
+    sizes = np.sort(np.abs(r[:count:stride]))
+    zeros = min(K, sizes.size - 1)
+    rest = sizes.size - zeros
+    return sizes[zeros + rest // 2], sizes[zeros + int(_LOW * rest)]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -364,7 +430,7 @@ def _fit(
     """Fit a sample, and reject what lies beyond the limit of the rule.
 
     A scale of 0 is not known yet, and is taken from the sample itself. Where only few entries
-    were seen, all are kept or none. Return the scale, the median of the residual before anything
+    were seen, all are kept or none. Return the scale, a median and a low residual before anything
     is rejected, how many more entries were kept than there are codes, and whether the convex
     problem was solved.
     """
@@ -375,24 +441,25 @@ def _fit(
     if _few(count, K):
         _refit(U, x, mask, mask, ridge, w, r)
     else:
-        knee = U.dtype.type(rule[0] * scale if known else 1e-2 * _median(x, count, 0))
+        knee = U.dtype.type(rule[0] * scale if known else 1e-2 * _quantiles(x, count, 0)[0])
         if admm.size > 0:
             solved = _admm(U, x, mask, knee, ridge, admm, w, r)
         else:
             solved = _huber(U, x, mask, knee, ridge, _CAP, w, r)
-    middle = _median(r, count, K)
+    middle, low = _quantiles(r, count, K)
     if not known:
         scale = 1.4826 * middle
     limit = rule[1] * scale
     if not _few(count, K):
-        kept = _reject(U, x, mask, U.dtype.type(limit), ridge, w, r, clean)
+        least = max(K + 1, int(_BELIEVED * count))
+        kept = _reject(U, x, mask, U.dtype.type(limit), least, ridge, w, r, clean)
     elif _squares(r, mask) <= limit * limit * (count - K):
         clean[:] = mask
         kept = count
     else:
         clean[:] = 0.0
         kept = 0
-    return scale, middle, kept - K, solved
+    return scale, middle, low, kept - K, solved
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -413,12 +480,13 @@ def _listen(noise: Any, scale: Any, spare: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _hear(noise: Any, squares: Any, spare: Any, rule: Any) -> Any:
+def _hear(noise: Any, squares: Any, low: Any, spare: Any, rule: Any) -> Any:
     """Let the noise level follow the residual of what was kept, ``spare`` entries beyond codes.
 
     Logarithms are averaged, because one sample that is all outliers would rule a mean of
-    variances for long. A sample that nothing fits says that the level is too low. With an
-    infinite weight the level stays.
+    variances for long. A sample that nothing fits says that the level is too low, and so does
+    one whose ``low`` residuals are above it: else a level that leaves out much would go on to
+    leave out more. With an infinite weight the level stays.
     """
     level = noise[0]
     if spare > 0 and squares > 0.0:
@@ -427,6 +495,7 @@ def _hear(noise: Any, squares: Any, spare: Any, rule: Any) -> Any:
         level = exp(log(squares / (spare * rule[2])) + bias)
     elif spare <= 0:
         level = 4.0 * noise[0]
+    level = max(level, low * low)
     weight = max(spare, 1)
     noise[1] = rule[3] * noise[1] + weight
     if level > 0.0 and noise[0] > 0.0:
@@ -506,7 +575,7 @@ def track_least_squares(
         m = atoms.shape[0] * LANES
         _refit(atoms, x[:m], mask[:m], mask[:m], ridge, w, r[:m])
         H[t] = w
-        error[t] = _median(r, count, K) if count > K else np.nan
+        error[t] = _quantiles(r, count, K)[0] if count > K else np.nan
         _scatter(index, count, x, mask, whole, kept)
         _learn(U, D, L, w, whole, kept, _squares(r[:m], mask), 0.0, motion)
 
@@ -538,7 +607,7 @@ def track_rejecting(
         m = atoms.shape[0] * LANES
         listening = noise[2] < LISTEN and noise[1] != np.inf
         known = 0.0 if listening else sqrt(noise[0])
-        scale, middle, spare, _ = _fit(
+        scale, middle, low, spare, _ = _fit(
             atoms, x[:m], mask[:m], count, known, rule, admm, w, r[:m], clean[:m]
         )
         H[t] = w
@@ -552,7 +621,7 @@ def track_rejecting(
         if listening:
             _listen(noise, scale, spare)
         else:
-            _hear(noise, squares, spare, rule)
+            _hear(noise, squares, low, spare, rule)
         if _believe(noise, spare, count, w, rule):
             _scatter(index, count, x, clean, whole, kept)
             _learn(U, D, L, w, whole, kept, squares, noise[3], motion)
@@ -617,7 +686,7 @@ def rejecting_codes(
         if count > 0:
             atoms = _gather(X[t], U, index, count, x, mask, room)
             m = atoms.shape[0] * LANES
-            _, _, _, solved[t] = _fit(
+            _, _, _, _, solved[t] = _fit(
                 atoms, x[:m], mask[:m], count, scale, rule, admm, w, r[:m], clean[:m]
             )
         for place in range(count):

@@ -11,26 +11,38 @@ from thalweg.estimators._surface import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF
 from thalweg.estimators.grasta import Grasta
 from thalweg.estimators.grouse import Grouse
+from thalweg.estimators.lr_geom_cg import LRGeomCG
+from thalweg.estimators.norst import Norst
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.estimators.online_nmf import OnlineNMF
 from thalweg.estimators.online_robust_pca import OnlineRobustPCA
 from thalweg.estimators.petrels import Petrels
 from thalweg.estimators.petrels_admm import PetrelsADMM
+from thalweg.estimators.petrels_cfar import PetrelsCFAR
+from thalweg.estimators.reprocs import ReProCS
+from thalweg.estimators.robust_matrix_completion import RobustMatrixCompletion
 from thalweg.estimators.robust_nmf import RobustNMF
 from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
 from thalweg.estimators.roseta import Roseta
+from thalweg.estimators.rpca_gd import RPCAGD
 
 __all__ = [
+    "RPCAGD",
     "Decomposition",
     "DivergenceNMF",
     "Grasta",
     "Grouse",
+    "LRGeomCG",
+    "Norst",
     "OnlineFactorization",
     "OnlineNMF",
     "OnlineRobustPCA",
     "Petrels",
     "PetrelsADMM",
+    "PetrelsCFAR",
     "Progress",
+    "ReProCS",
+    "RobustMatrixCompletion",
     "RobustNMF",
     "RobustOnlineNMF",
     "Roseta",

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 from thalweg._typing import Array, Mask
 from thalweg.errors import InputError
 
-__all__ = ["Batch", "as_batch", "check_codes", "check_data", "whole_number"]
+__all__ = ["Batch", "as_batch", "check_codes", "check_data", "filled", "whole_number"]
 
 
 class Batch(NamedTuple):
@@ -56,6 +56,12 @@ def as_batch(X: Any) -> Batch:
     if not gaps.any():
         return Batch(rows.T, None)
     return Batch(np.where(gaps, rows.dtype.type(0), rows).T, ~gaps.T)
+
+
+def filled(X: Any, low_rank: Array) -> Array:
+    """Return validated data as a dense array, with its gaps filled."""
+    rows = X.toarray() if sparse.issparse(X) else X
+    return np.where(np.isnan(rows), low_rank, rows)
 
 
 def check_codes(codes: Any, n_components: int) -> Array:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
-from thalweg.estimators._input import Batch, as_batch, check_codes, check_data
+from thalweg.estimators._input import Batch, as_batch, check_codes, check_data, filled
 from thalweg.estimators._threads import few_threads
 
 __all__ = ["Decomposition", "Factorization"]
@@ -89,6 +89,22 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             R = codes.R if batch.seen is None else codes.R * batch.seen
             parts.append((codes.H.T, codes.H.T @ self.components_, R.T))
         return Decomposition(*(np.vstack(part) for part in zip(*parts, strict=True)))
+
+    def fill(self, X: Any) -> Array:
+        """Return X with its gaps filled by the low-rank part; nothing is learned.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data like those of ``fit``; ``NaN`` marks gaps.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            X where it was seen, and the low-rank part elsewhere.
+        """
+        low_rank = self.decompose(X).low_rank
+        return filled(check_data(self, X, reset=False), low_rank)
 
     def inverse_transform(self, X: Any) -> Array:
         """Return the low-rank part that belongs to codes.

@@ -127,24 +127,6 @@ class Tracking(Factorization):
             self.partial_fit(X)
         return self.fill(X)
 
-    def fill(self, X: Any) -> Array:
-        """Return X with its gaps filled by the low-rank part; nothing is learned.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data; ``NaN`` marks gaps.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
-            X where it was seen, and the low-rank part elsewhere.
-        """
-        low_rank = self.decompose(X).low_rank
-        X = check_data(self, X, reset=False)
-        rows = X.toarray() if hasattr(X, "toarray") else X
-        return np.where(np.isnan(rows), low_rank, rows)
-
     def _begin(self, X: Any) -> None:
         """Check the parameters, and take the first basis."""
         K, F = check_count("n_components", self.n_components), X.shape[1]

@@ -7,7 +7,7 @@ import numpy as np
 from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.trackers._blocks import pack
-from thalweg.trackers._noise import variance_within
+from thalweg.trackers._noise import noise_level
 from thalweg.trackers._probabilistic import likely_codes
 
 __all__ = ["robust_basis"]
@@ -186,11 +186,8 @@ def _polish(data: _Data, pair: _Pair) -> _Pair:
 def _trusted(X: Array, seen: Mask, model: Array) -> tuple[Mask, float]:
     """Return the entries within the limit of a model, and the noise level that they have."""
     residual = np.abs(X - model)
-    noise = 1.4826 * float(np.median(residual[seen]))
-    for _ in range(_POLISH):
-        trusted = seen & (residual <= _LIMIT * noise)
-        spread = np.square(residual[trusted]).mean() if trusted.any() else 0.0
-        noise = float(np.sqrt(spread / variance_within(_LIMIT)))
+    noise = noise_level(residual[seen], _LIMIT)
+    trusted: Mask = seen & (residual <= _LIMIT * noise)
     return trusted, noise
 
 

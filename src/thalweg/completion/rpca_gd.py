@@ -1,0 +1,211 @@
+"""Robust PCA by projected gradient descent on the factors."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from thalweg._checks import require_positive
+from thalweg._typing import Array, Mask
+from thalweg.completion import Completed
+from thalweg.completion._factors import leading, padded, unit
+from thalweg.errors import ParameterError
+
+__all__ = ["RPCAGD", "largest"]
+
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class RPCAGD:
+    """Low rank plus outliers that are few in each row and each column, from the entries seen.
+
+    Outliers are the residuals that are among the largest of both their row and their column;
+    in between, both factors make a gradient step on what is left. Factors begin with the
+    singular vectors of the data without their largest entries, are kept of the same size by a
+    balancing term, and have no row much longer than the others (incoherence).
+
+    Parameters
+    ----------
+    outlier_share : float
+        Largest share of outliers in a row or column (alpha), below 1; 0 for none.
+    slack : float
+        Factor of that share in the iteration (gamma), at least 1. Their product is the share of
+        entries that may be taken for outliers, and has to stay well below one half.
+    incoherence : float
+        How much longer than usual a row of a factor may be (mu), at least 1.
+    step : float
+        Step in units of the inverse of the largest singular value (eta).
+    tol : float
+        The search ends when the factors move by less than this share of their norm.
+    max_iter : int
+        Cap on the number of iterations.
+
+    References
+    ----------
+    X. Yi, D. Park, Y. Chen and C. Caramanis, "Fast algorithms for robust PCA via gradient
+    descent", NIPS, 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.completion.rpca_gd import RPCAGD
+    >>> rng = np.random.default_rng(0)
+    >>> L = rng.normal(size=(80, 2)) @ rng.normal(size=(2, 100))
+    >>> R = np.where(rng.random(L.shape) < 0.05, 10.0, 0.0)
+    >>> found = RPCAGD().complete(L + R, None, 2)
+    >>> bool(np.linalg.norm(found.U @ found.H - L) < 1e-4 * np.linalg.norm(L))
+    True
+    """
+
+    name: ClassVar[str] = "rpca-gd"
+
+    outlier_share: float = 0.1
+    slack: float = 2.0
+    incoherence: float = 10.0
+    step: float = 0.5
+    tol: float = 1e-7
+    max_iter: int = 1000
+
+    def __post_init__(self) -> None:
+        require_positive(step=self.step, tol=self.tol, max_iter=self.max_iter)
+        require_positive(slack=self.slack, incoherence=self.incoherence)
+        if not 0.0 <= self.outlier_share < 1.0:
+            raise ParameterError(
+                f"outlier_share should be at least 0 and below 1, but {self.outlier_share!r} "
+                "came. Set it to the largest share of outliers in a sample or a feature."
+            )
+        for name in ("slack", "incoherence"):
+            if getattr(self, name) < 1.0:
+                raise ParameterError(
+                    f"{name} should be at least 1, but {getattr(self, name)!r} came. "
+                    f"Give a number such as {name}=2.0."
+                )
+
+    def complete(
+        self,
+        V: Array,
+        seen: Mask | None,
+        n_components: int,
+        rng: np.random.Generator | int | None = 0,
+    ) -> Completed:
+        """Return the low-rank part and outliers; see :class:`thalweg.completion.Completion`."""
+        Y = V.astype(np.float64) if seen is None else np.where(seen, V, 0.0)
+        scale = unit(Y)
+        problem = _Problem(Y / scale, seen, 1.0 if seen is None else float(seen.mean()))
+        rank = min(n_components, *V.shape)
+        pair, size = self._start(problem, rank, np.random.default_rng(rng))
+        n_iter, converged = 0, size == 0.0
+        if not converged:
+            pair, n_iter, converged = self._descend(problem, pair, size)
+        R = scale * self._outliers(problem, pair)
+        U, H = padded(*_orthonormal(pair[0], scale * pair[1]), n_components, V.dtype)
+        return Completed(U, H, R.astype(V.dtype), n_iter, converged)
+
+    def _start(
+        self, problem: "_Problem", rank: int, rng: np.random.Generator
+    ) -> tuple[tuple[Array, Array], float]:
+        """Return factors of the data without their largest entries, and the first size."""
+        share = self.outlier_share * (1.0 if problem.seen is None else 2.0 * problem.density)
+        rest = problem.Y - largest(problem.Y, share)
+        L, s, R = leading(rest / max(problem.density, _TINY), rank, rng)
+        root = np.sqrt(s)
+        return (self._project(L * root, root[0]), self._project(R * root, root[0])), float(s[0])
+
+    def _descend(
+        self, problem: "_Problem", pair: tuple[Array, Array], size: float
+    ) -> tuple[tuple[Array, Array], int, bool]:
+        A, B = pair
+        balance = 0.5 if problem.seen is None else 0.0625  # from |A'A - B'B|^2 / 8, and / 64
+        norm = np.sqrt(size)
+        for n_iter in range(1, int(self.max_iter) + 1):
+            E = problem.residual(A, B)
+            E = (largest(E, self._share(problem)) - E) / problem.density
+            D = balance * (A.T @ A - B.T @ B)
+            # Of the factors at hand: the first ones are short if much was taken off the data.
+            step = self.step / max(np.linalg.norm(A, 2), np.linalg.norm(B, 2)) ** 2
+            new = (
+                self._project(A - step * (E @ B + A @ D), norm),
+                self._project(B - step * (E.T @ A - B @ D), norm),
+            )
+            moved = np.linalg.norm(new[0] - A) ** 2 + np.linalg.norm(new[1] - B) ** 2
+            A, B = new
+            if moved <= self.tol**2 * (np.linalg.norm(A) ** 2 + np.linalg.norm(B) ** 2):
+                return (A, B), n_iter, True
+        return (A, B), int(self.max_iter), False
+
+    def _outliers(self, problem: "_Problem", pair: tuple[Array, Array]) -> Array:
+        return largest(problem.residual(*pair), self._share(problem))
+
+    def _share(self, problem: "_Problem") -> float:
+        return min(self.slack * self.outlier_share * problem.density, 1.0)
+
+    def _project(self, A: Array, norm: float) -> Array:
+        """Return A with its rows shortened to sqrt(2 mu K / F) times the norm of the first."""
+        n, rank = A.shape
+        bound = np.sqrt(2.0 * self.incoherence * rank / n) * norm
+        lengths = np.linalg.norm(A, axis=1, keepdims=True)
+        shorter: Array = np.where(lengths > bound, A * (bound / np.maximum(lengths, _TINY)), A)
+        return shorter
+
+
+class _Problem(NamedTuple):
+    """Data with zeros at gaps, and the share of entries that were seen."""
+
+    Y: Array
+    seen: Mask | None
+    density: float
+
+    def residual(self, A: Array, B: Array) -> Array:
+        """Return the data minus A B' where they were seen, zero elsewhere."""
+        E: Array = self.Y - A @ B.T
+        return E if self.seen is None else E * self.seen
+
+
+def largest(E: Array, share: float) -> Array:
+    """Return E with zeros but where an entry is among the largest of its row and its column.
+
+    Parameters
+    ----------
+    E : array of shape (F, N)
+        Residuals.
+    share : float
+        Largest share of a row or a column that is kept, rounded down.
+
+    Returns
+    -------
+    array of shape (F, N)
+        The published estimator keeps what is not smaller than the k-th largest; here it is what
+        is larger than the one after, the same but for ties, of which none is then kept. Else a
+        matrix of ones would be all outliers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.completion.rpca_gd import largest
+    >>> largest(np.array([[9.0, 1.0, 2.0], [3.0, -8.0, 4.0], [5.0, 6.0, 7.0]]), 0.34)
+    array([[ 9.,  0.,  0.],
+           [ 0., -8.,  0.],
+           [ 0.,  0.,  7.]])
+    """
+    size = np.abs(E)
+    kept = size > _after_largest(size, share, 1)
+    kept &= size > _after_largest(size, share, 0)
+    found: Array = np.where(kept, E, 0.0)
+    return found
+
+
+def _after_largest(size: Array, share: float, axis: int) -> Array:
+    """Return the (k + 1)-th largest number along an axis, k being a share of them."""
+    n = size.shape[axis]
+    k = int(share * n + 1e-9)
+    if k >= n:
+        return np.full((1, 1), -1.0)
+    return np.take(np.partition(size, n - 1 - k, axis=axis), [n - 1 - k], axis=axis)
+
+
+def _orthonormal(A: Array, B: Array) -> tuple[Array, Array]:
+    """Return U with orthonormal columns and H with U H = A B', strongest direction first."""
+    Q, upper = np.linalg.qr(A)
+    P, s, Vt = np.linalg.svd(upper @ B.T, full_matrices=False)
+    return Q @ P, s[:, None] * Vt

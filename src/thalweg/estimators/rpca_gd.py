@@ -1,0 +1,116 @@
+"""Robust PCA by gradient descent as an estimator."""
+
+from typing import Any
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.completion import Completed, Completion, rpca_gd as room
+from thalweg.encoders import Encoder
+from thalweg.estimators._completion import Completing
+from thalweg.estimators._parameters import check_count, check_positive
+from thalweg.trackers._sensing import Sensing
+
+__all__ = ["RPCAGD"]
+
+_LIMIT = 3.0  # noise levels from which an entry of a new sample is an outlier
+
+
+class RPCAGD(Completing):
+    """Take a matrix with gaps apart into low rank and outliers, all at once.
+
+    RPCA-GD of Yi, Park, Chen and Caramanis (2016): gradient descent on two factors, between
+    which the largest residuals of rows and columns are taken for outliers.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Rank of the low-rank part.
+    outlier_share : float, default=0.1
+        Largest share of outliers in a sample or a feature (alpha), below 1.
+    slack : float, default=2.0
+        Factor of that share in the iteration (gamma), at least 1. Their product is the share of
+        entries that may be taken for outliers, and has to stay well below one half.
+    incoherence : float, default=10.0
+        How much longer than usual a row of a factor may be (mu), at least 1.
+    step : float, default=0.5
+        Step in units of the inverse of the largest singular value.
+    tol : float, default=1e-7
+        The fit ends when the factors move by less than this share of their norm.
+    max_iter : int, default=1000
+        Cap on the number of iterations.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the search for the first singular vectors; it hardly matters.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        Orthonormal basis of the rows, strongest direction first; zero beyond the rank that the
+        shape of the data allows.
+    noise_ : float
+        Level of noise, from the median residual; outliers of new samples are told by it.
+    outlier_share_ : float
+        Share of outliers among the entries seen.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    n_samples_seen_, n_features_in_ : int
+        Counts.
+
+    References
+    ----------
+    X. Yi, D. Park, Y. Chen and C. Caramanis, "Fast algorithms for robust PCA via gradient
+    descent", NIPS, 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg import RPCAGD
+    >>> rng = np.random.default_rng(0)
+    >>> clean = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 80))
+    >>> X = np.where(rng.random(clean.shape) < 0.05, 10.0, clean)
+    >>> low_rank = RPCAGD(2, random_state=0).fit(X).decompose(X).low_rank
+    >>> bool(np.allclose(low_rank, clean, atol=1e-3))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        outlier_share: float = 0.1,
+        slack: float = 2.0,
+        incoherence: float = 10.0,
+        step: float = 0.5,
+        tol: float = 1e-7,
+        max_iter: int = 1000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.outlier_share = outlier_share
+        self.slack = slack
+        self.incoherence = incoherence
+        self.step = step
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _method(self) -> Completion:
+        return room.RPCAGD(
+            self.outlier_share,
+            self.slack,
+            self.incoherence,
+            self.step,
+            check_positive("tol", self.tol),
+            check_count("max_iter", self.max_iter),
+        )
+
+    def _encoder(self) -> Encoder:
+        return Sensing(_LIMIT, level=self.noise_)
+
+    def _note(self, V: Array, seen: Any, found: Completed) -> None:
+        seen = np.ones(V.shape, dtype=np.bool_) if seen is None else seen
+        residual = np.abs(V - found.U @ found.H)[seen]
+        self.noise_ = 1.4826 * float(np.median(residual)) if residual.size else 0.0
+        self.outlier_share_ = float(np.count_nonzero(found.R) / max(residual.size, 1))
