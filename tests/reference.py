@@ -545,3 +545,260 @@ def huber_fit(v: Array, P: Array, knee: float) -> Array:
         if np.abs(step).max() <= 1e-13 * np.abs(h).max():
             break
     return h
+
+
+# --- codes with and without outliers, and recursive least squares by rows ------------------------
+
+
+class Noise(NamedTuple):
+    """What is known of the noise: its variance, and how much it rests on."""
+
+    variance: float
+    weight: float
+    n_samples: int
+    size: float
+    share: float
+    first: list[float]
+
+
+def upper(x: Array, spare: int = 0, share: float = 0.5) -> float:
+    """Return a quantile, the median if not told, of |x| without its smallest entries."""
+    sizes = np.sort(np.abs(x[:: max(len(x) // 1024, 1)]))
+    rest = sizes[min(spare, len(sizes) - 1) :]
+    return float(rest[int(share * len(rest))])
+
+
+def least_squares_codes(X: Array, seen: Array, U: Array) -> Array:
+    """Return the codes of the rows of X on the entries seen, of least norm if that is a choice."""
+    pairs = zip(X, seen, strict=True)
+    return np.array([least_norm(x[there], U[there]) for x, there in pairs])
+
+
+def least_norm(x: Array, U: Array) -> Array:
+    """Return the codes of least squares; those of least norm, where there are many."""
+    return np.linalg.lstsq(U, x, rcond=1e-7)[0] if len(x) else np.zeros(U.shape[1])
+
+
+def huber_codes(X: Array, seen: Array, U: Array, knee: float) -> Array:
+    """Return codes of least Huber's function; of least squares where few entries were seen."""
+    H = least_squares_codes(X, seen, U)
+    for h, x, there in zip(H, X, seen, strict=True):
+        if there.sum() >= 2 * U.shape[1] + 2:
+            h[:] = exact_huber_fit(x[there], U[there], knee)
+    return H
+
+
+def exact_huber_fit(x: Array, U: Array, knee: float) -> Array:
+    """Return the codes of least Huber's function: reweighted until all sides of it are right."""
+    h = least_norm(x, U)
+    for _ in range(5000):
+        e = x - U @ h
+        inside = np.abs(e) <= knee
+        pull = U[~inside].T @ (knee * np.sign(e[~inside]))
+        G, g = U[inside].T @ U[inside], U[inside].T @ x[inside] + pull
+        best = np.linalg.lstsq(G, g, rcond=1e-12)[0]
+        left = np.clip(x - U @ best, -knee, knee)
+        if np.all(np.abs(U.T @ left) <= 1e-10 * (np.abs(U).T @ np.abs(left))):
+            return best
+        h = reweighted(h, x, U, knee)
+    raise AssertionError(f"no minimum was found with the knee {knee}")
+
+
+def reweighted(h: Array, x: Array, U: Array, knee: float) -> Array:
+    """Return the codes after a step of reweighted least squares."""
+    weight = 1.0 / np.maximum(np.abs(x - U @ h) / knee, 1.0)
+    return np.linalg.solve(U.T * weight @ U, U.T @ (weight * x))
+
+
+class Cleaned(NamedTuple):
+    """Codes and residual of a sample, what was kept of it, its noise level, two quantiles."""
+
+    h: Array
+    e: Array
+    kept: Array
+    scale: float
+    middle: float
+    low: float
+
+
+def cleaned(x: Array, U: Array, scale: float, knee: float, limit: float) -> Cleaned:
+    """Fit a sample, all of it seen, and leave out what is farther than ``limit * scale``.
+
+    With a scale of 0 it is taken from the sample's own residual. If less than 30 % would stay,
+    the first fit is the last.
+    """
+    n, K = U.shape
+    few = n < 2 * K + 2
+    bend = knee * scale if scale > 0 else 1e-2 * upper(x)
+    h = least_norm(x, U) if few else exact_huber_fit(x, U, bend)
+    e = x - U @ h
+    middle, low = upper(e, K), upper(e, K, 0.3)
+    scale = scale or 1.4826 * middle
+    if few:
+        good = e @ e <= (limit * scale) ** 2 * (n - K)
+        return Cleaned(h, e, np.full(n, good), scale, middle, low)
+    begin = Cleaned(h, e, np.abs(e) <= limit * scale, scale, middle, low)
+    found = begin
+    for _ in range(10):
+        if found.kept.sum() < max(K + 1, int(0.3 * n)):
+            return begin
+        h = least_norm(x[found.kept], U[found.kept])
+        before, e = found.kept, x - U @ h
+        found = found._replace(h=h, e=e, kept=np.abs(e) <= limit * scale)
+        if np.array_equal(before, found.kept):
+            break
+    return found
+
+
+def rejecting_codes(
+    X: Array, seen: Array, U: Array, scale: float, knee: float, limit: float
+) -> tuple[Array, Array]:
+    """Return codes and outliers of the rows of X."""
+    H, R = np.zeros((len(X), U.shape[1])), np.zeros(X.shape)
+    for t, (x, there) in enumerate(zip(X, seen, strict=True)):
+        if there.any():
+            found = cleaned(x[there], U[there], scale, knee, limit)
+            H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
+    return H, R
+
+
+def learned(
+    U: Array, moments: Array, w: Array, x: Array, kept: Array, forgetting: float, step: float
+) -> tuple[Array, Array]:
+    """Return basis and rows' moments after one sample: [T] (25), Algorithm 3 without its ridge."""
+    U, moments = U.copy(), forgetting * moments
+    for m in np.flatnonzero(kept):
+        moments[m] += np.outer(w, w)
+        U[m] += step * (x[m] - w @ U[m]) * np.linalg.solve(moments[m], w)
+    return U, moments
+
+
+def adaptive(e: Array, w: Array, full: float) -> float:
+    """Return the step of [T] (26): the sine of sample and subspace, or 1 beyond ``full``."""
+    sine = np.sqrt(e @ e / (e @ e + w @ w))
+    return float(sine if sine <= full else 1.0)
+
+
+def track_least_squares(
+    X: Array, seen: Array, U: Array, motion: tuple[float, float, float]
+) -> tuple[Array, Array, Array, Array]:
+    """Return the basis after the rows of X, the rows' moments, codes and median residuals.
+
+    ``motion`` is the forgetting factor, the first weight, and where an adaptive step is full.
+    """
+    F, K = U.shape
+    H, errors, moments = np.zeros((len(X), K)), np.full(len(X), np.nan), np.zeros((F, K, K))
+    for t, (x, there) in enumerate(zip(X, seen, strict=True)):
+        if not there.any():
+            continue
+        w = least_norm(x[there], U[there])
+        e = x[there] - U[there] @ w
+        H[t], errors[t] = w, upper(e, K) if there.sum() > K else np.nan
+        if not w.any():
+            continue
+        if not moments.any():
+            moments[:] = motion[1] * (w @ w) / K * np.eye(K)
+        step = adaptive(e, w, motion[2])
+        U, moments = learned(U, moments, w, x, there, motion[0], step)
+    return U, moments, H, errors
+
+
+def track_rejecting(
+    X: Array,
+    seen: Array,
+    U: Array,
+    motion: tuple[float, float, float],
+    rule: tuple[float, float, float, float],
+    listen: int,
+) -> tuple[Array, Array, Noise, Array, Array, Array]:
+    """Return basis, moments and noise after the rows of X, codes, outliers, median residuals.
+
+    ``rule`` is knee and limit in noise levels, the variance of a standard normal number within
+    the limit, and what the noise level keeps of its weight; the first ``listen`` samples only
+    tell the level.
+    """
+    F, K = U.shape
+    H, R, errors = np.zeros((len(X), K)), np.zeros(X.shape), np.full(len(X), np.nan)
+    moments, noise = np.zeros((F, K, K)), Noise(0.0, 0.0, 0, 0.0, 0.0, [])
+    for t, (x, there) in enumerate(zip(X, seen, strict=True)):
+        n = int(there.sum())
+        if n == 0:
+            continue
+        listening = noise.n_samples < listen
+        scale = 0.0 if listening else sqrt(noise.variance)
+        found = cleaned(x[there], U[there], scale, rule[0], rule[1])
+        H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
+        if n <= K:
+            continue
+        errors[t] = found.middle
+        spare, clean = int(found.kept.sum()) - K, found.e[found.kept]
+        noise = heard(noise, found, spare, listening, rule)
+        noise, usual = counted(noise, found.h, max(spare, 0) / (n - K), 1 - rule[3])
+        if listening or not usual or spare <= 0 or not found.h.any():
+            continue
+        if not moments.any():
+            moments[:] = motion[1] * noise.size / K * np.eye(K)
+        kept = np.zeros(F, dtype=bool)
+        kept[there] = found.kept
+        step = adaptive(clean, found.h, motion[2])
+        U, moments = learned(U, moments, found.h, x, kept, motion[0], step)
+    return U, moments, noise, H, R, errors
+
+
+def heard(noise: Noise, found: Cleaned, spare: int, listening: bool, rule: Any) -> Noise:
+    """Return what is known of the noise with the variance of one sample more."""
+    weight = max(spare, 1)
+    if listening:
+        first = [*noise.first, found.scale]
+        return noise._replace(
+            variance=float(np.median(first)) ** 2, weight=noise.weight + weight, first=first
+        )
+    squares, level = float(np.sum(found.e[found.kept] ** 2)), noise.variance
+    if spare <= 0:
+        level = 4 * noise.variance
+    elif squares > 0:
+        level = squares / (spare * rule[2]) * np.exp(1 / spare + 1 / (3 * spare**2))
+    level = max(level, found.low**2)
+    total = rule[3] * noise.weight + weight
+    mean = noise.variance * (level / noise.variance) ** (weight / total)
+    return noise._replace(variance=mean, weight=total)
+
+
+def counted(noise: Noise, h: Array, share: float, least: float) -> tuple[Noise, bool]:
+    """Return the means with one sample more, and whether it kept about as much as others."""
+    n = noise.n_samples + 1
+    rate, usual, size = max(1 / n, least), share >= 0.5 * noise.share, noise.size
+    if usual and h.any():
+        size = size ** (1 - rate) * (h @ h) ** rate if size > 0 else float(h @ h)
+    mean = noise.share + rate * (share - noise.share)
+    return noise._replace(n_samples=n, size=size, share=mean), usual
+
+
+class Alternated(NamedTuple):
+    """Codes and outliers after rounds of Algorithm 2 of [T], and how far s moved in each."""
+
+    w: Array
+    s: Array
+    moves: Array
+
+
+def alternated(
+    x: Array, U: Array, knee: float, rounds: int, rho: float = 1.5, sign: float = 1.0
+) -> Alternated:
+    """Run Algorithm 2 of [T] on a sample, all of it seen; with the sign -1, (15) as printed."""
+    w, s, dual, e = np.zeros(U.shape[1]), np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
+    moves = np.zeros(rounds)
+    for k in range(rounds):
+        u = (x - U @ w + sign * rho * (s - dual)) / (1 + rho)  # (15)
+        before, s = s, shrunk(u + dual, knee / rho)  # (16)
+        dual = dual + u - s
+        moves[k] = np.linalg.norm(s - before)
+        w = np.linalg.lstsq(U, x - s + e, rcond=None)[0]  # (20)
+        z = U @ w + s - x  # (21)
+        e = rho / (1 + rho) * z + shrunk(z, knee * (1 + 1 / rho)) / (1 + rho)  # (22)
+    return Alternated(w, s, moves)
+
+
+def shrunk(x: Array, threshold: float) -> Array:
+    """Return x, each entry moved towards zero by the threshold and not beyond."""
+    return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)

@@ -41,6 +41,16 @@ def faces():
     return load("faces")
 
 
+@pytest.fixture
+def track_video():
+    return load("track_video")
+
+
+@pytest.fixture
+def jump():
+    return load("jump")
+
+
 def run(module, data, output, *more):
     return module.main(["--data", str(data), "--output", str(output), *more])
 
@@ -84,6 +94,16 @@ def test_huber_cleans_faces_better_than_squares(faces, shared_data, tmp_path, mo
     assert huber.plain > squares.plain + 3.0
     assert huber.shaded > squares.shaded + 1.0
     assert is_picture(tmp_path / "faces.png")
+
+
+@pytest.mark.slow
+def test_people_are_taken_off_the_videos(track_video, shared_data, tmp_path):
+    results = run(track_video, shared_data("i2r_hall.npz").parent, tmp_path)
+    for scene in ("hall", "buffet"):
+        ours, grasta = (results[scene][name].scores for name in ("PETRELS-ADMM", "GRASTA"))
+        assert ours.f1 > 0.6
+        assert ours.f1 > grasta.f1 - 0.05
+    assert is_picture(tmp_path / "video.png")
 
 
 # Generated data, of which everything is known
@@ -191,7 +211,53 @@ def test_faces_of_low_rank_come_back(faces, tmp_path):
     assert is_picture(tmp_path / "faces.png")
 
 
-@pytest.mark.parametrize("name", ["topics", "music", "faces"])
+def film(path, n, *, double):
+    """Write a video of a square that walks over a still wall, with 20 outlined frames."""
+    rng = np.random.default_rng(n)
+    scale = 2 if double else 1
+    wall = np.kron(rng.uniform(40, 120, (24, 32)), np.ones((scale, scale)))
+
+    def shots(count):
+        frames = np.tile(wall, (count, 1, 1))
+        masks = np.zeros(frames.shape, dtype=np.uint8)
+        for mask in masks:
+            y, x = scale * rng.integers(0, 16), scale * rng.integers(0, 24)
+            mask[y : y + 8 * scale, x : x + 8 * scale] = 1
+        frames = np.where(masks, 230.0, frames) + rng.normal(0.0, 2.0, frames.shape)
+        return frames.round().clip(0, 255).astype(np.uint8), masks
+
+    frames, _ = shots(n)
+    if double:
+        frames = frames.reshape(n, 24, 2, 32, 2).mean(axis=(2, 4)).astype(np.uint8)
+    outlined, masks = shots(20)
+    np.savez(path, frames=frames, gt_frames=outlined, gt_masks=masks)
+
+
+def test_a_square_is_taken_off_a_wall(track_video, tmp_path):
+    film(tmp_path / "i2r_hall.npz", 24, double=False)
+    film(tmp_path / "i2r_bootstrap_half.npz", 120, double=True)
+    results = run(track_video, tmp_path, tmp_path / "out")
+    for scene in results.values():
+        assert all(result.scores.f1 > 0.9 for result in scene.values())
+    assert is_picture(tmp_path / "out" / "video.png")
+
+
+def test_a_jump_is_noticed_and_the_subspace_found_again(jump, tmp_path, monkeypatch):
+    monkeypatch.setattr(jump, "SAMPLES", 2048)
+    monkeypatch.setattr(jump, "JUMP", 1024)
+    results = jump.main(["--output", str(tmp_path)])
+    ours, grasta = results["PETRELS-ADMM"], results["GRASTA"]
+    assert len(ours.jumps) == 1
+    assert ours.jumps[0] <= 1024 + 2 * 32
+    assert ours.recovery is not None
+    assert ours.recovery <= 200
+    assert grasta.recovery is None or ours.recovery <= grasta.recovery
+    assert ours.sep[-1] < 1e-4 < grasta.sep[-1]
+    assert results["ORPCA"].recovery is None  # it forgets nothing
+    assert is_picture(tmp_path / "jump.png")
+
+
+@pytest.mark.parametrize("name", ["topics", "music", "faces", "track_video"])
 def test_missing_data_are_told(name, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("THALWEG_DATA", raising=False)
     for options in ([], ["--data", str(tmp_path)]):

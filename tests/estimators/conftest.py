@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,30 @@ from thalweg._typing import Array
 from thalweg.synthetic import OutlierData, nmf_with_outliers
 
 SOLVERS = ("fast", "pgd", "admm")
+ROBUST = ("RobustOnlineNMF", "RobustNMF")
 # Ways to construct an estimator that are worth a run each; every other one runs as it comes.
+# Caps keep the many fits below short; convergence has tests of its own.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "RobustOnlineNMF": [{"solver": solver} for solver in SOLVERS],
-    # a cap that keeps the many fits below short; convergence has tests of its own
     "RobustNMF": [{"solver": solver, "max_iter": 50} for solver in SOLVERS],
+    "LRGeomCG": [{"max_iter": 30}],
+    "RPCAGD": [{"max_iter": 30}],
+    "PetrelsADMM": [{"start_samples": 32}],
 }
 ESTIMATORS = {
     name: cls
     for name in room.__all__
     if inspect.isclass(cls := getattr(room, name)) and hasattr(cls, "fit")
 }
-VARIANTS = [(cls, option) for name, cls in ESTIMATORS.items() for option in OPTIONS.get(name, [{}])]
+# A robust start costs more than the stream after it, and is the same for every tracker: one has
+# it in all tests, the others in those of trackers only.
+TRACKERS = [cls for cls in ESTIMATORS.values() if cls.signed and hasattr(cls, "partial_fit")]
+_QUICK = {cls.__name__: [{"init": "random"}] for cls in TRACKERS}
+VARIANTS = [
+    (cls, option)
+    for name, cls in ESTIMATORS.items()
+    for option in OPTIONS.get(name, _QUICK.get(name, [{}]))
+]
 
 Make = Callable[..., Any]
 
@@ -44,28 +57,81 @@ def _maker(variant: tuple[type, dict[str, Any]]) -> Make:
     return make
 
 
+STREAMING = [v for v in VARIANTS if hasattr(v[0], "partial_fit")]
+TRACKING = [(cls, {"start_samples": 32}) for cls in TRACKERS]
+COMPLETING = [v for v in VARIANTS if v[0].signed and v not in STREAMING]
+
+
 @pytest.fixture(params=VARIANTS, ids=_name)
 def make(request: pytest.FixtureRequest) -> Make:
     """Every estimator."""
     return _maker(request.param)
 
 
-@pytest.fixture(params=[v for v in VARIANTS if hasattr(v[0], "partial_fit")], ids=_name)
+@pytest.fixture(params=STREAMING, ids=_name)
 def make_streaming(request: pytest.FixtureRequest) -> Make:
     """Every estimator that learns from batches."""
     return _maker(request.param)
 
 
-@pytest.fixture(params=[v for v in VARIANTS if v[0].__name__ in OPTIONS], ids=_name)
+@pytest.fixture(params=[v for v in VARIANTS if not v[0].signed], ids=_name)
+def make_nmf(request: pytest.FixtureRequest) -> Make:
+    """Every nonnegative factorisation."""
+    return _maker(request.param)
+
+
+@pytest.fixture(params=[v for v in STREAMING if not v[0].signed], ids=_name)
+def make_nmf_streaming(request: pytest.FixtureRequest) -> Make:
+    """Every nonnegative factorisation that learns from batches."""
+    return _maker(request.param)
+
+
+@pytest.fixture(params=[v for v in VARIANTS if v[0].signed], ids=_name)
+def make_signed(request: pytest.FixtureRequest) -> Make:
+    """Every estimator of data of any sign."""
+    return _maker(request.param)
+
+
+@pytest.fixture(params=TRACKING, ids=_name)
+def make_tracking(request: pytest.FixtureRequest) -> Make:
+    """Every tracker, with a robust start from a few samples."""
+    return _maker(request.param)
+
+
+@pytest.fixture(params=COMPLETING, ids=_name)
+def make_completing(request: pytest.FixtureRequest) -> Make:
+    """Every method that completes a whole matrix of any sign."""
+    return _maker(request.param)
+
+
+@pytest.fixture(params=[v for v in VARIANTS if v[0].__name__ in ROBUST], ids=_name)
 def make_robust(request: pytest.FixtureRequest) -> Make:
     """Robust NMF, online and batch, with each of its solvers."""
     return _maker(request.param)
 
 
-@pytest.fixture(params=["RobustOnlineNMF", "RobustNMF"])
+@pytest.fixture(params=ROBUST)
 def make_fast(request: pytest.FixtureRequest) -> Make:
     """Robust NMF, online and batch, with the solver that comes first."""
     return _maker((ESTIMATORS[request.param], {}))
+
+
+def state_of(model: Any) -> dict[str, Any]:
+    """Return copies of all that a model has beyond its parameters, tuples taken apart."""
+    flat: dict[str, Any] = {}
+    todo = [(name, v) for name, v in vars(model).items() if name not in model.get_params()]
+    while todo:
+        name, value = todo.pop()
+        if isinstance(value, tuple):
+            todo += [(f"{name}.{i}", part) for i, part in enumerate(value)]
+        else:
+            flat[name] = deepcopy(value)
+    return flat
+
+
+@pytest.fixture(scope="session", name="state_of")
+def _state_of() -> Callable[[Any], dict[str, Any]]:
+    return state_of
 
 
 def plant(

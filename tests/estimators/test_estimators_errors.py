@@ -22,7 +22,6 @@ def spoiled(value: float) -> Array:
 
 # name: data, and parts of the message in their order
 DATA: dict[str, tuple[Any, list[str]]] = {
-    "negative": (spoiled(-0.5), ["Negative", "zero or more", "-0.5", "Shift"]),
     "inf": (spoiled(np.inf), ["infinity", "Replace infinite entries"]),
     "minus inf": (spoiled(-np.inf), ["infinity", "Replace infinite entries"]),
     "no rows": (np.empty((0, 4)), ["0 sample", "(0, 4)", "minimum of 1"]),
@@ -33,8 +32,11 @@ DATA: dict[str, tuple[Any, list[str]]] = {
     "text": (np.array([["a", "b"], ["c", "d"]]), ["'a'", "Convert text"]),
     "objects": (np.array([[1.0, "x"], [2.0, 3.0]], dtype=object), ["'x'", "Convert text"]),
     "complex": (GOOD + 1j, ["Complex data not supported"]),
-    "sparse and negative": (sparse.csr_array(spoiled(-0.5)), ["Negative", "-0.5", "Shift"]),
     "sparse and infinite": (sparse.csr_array(spoiled(np.inf)), ["infinity", "Replace"]),
+}
+NEGATIVE: dict[str, tuple[Any, list[str]]] = {
+    "dense": (spoiled(-0.5), ["Negative", "zero or more", "-0.5", "Shift"]),
+    "sparse": (sparse.csr_array(spoiled(-0.5)), ["Negative", "-0.5", "Shift"]),
 }
 
 
@@ -46,7 +48,16 @@ def in_order(message: str, parts: list[str]) -> bool:
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.filterwarnings("ignore:Casting complex values")
 def test_bad_data(make: Any, name: str) -> None:
-    X, parts = DATA[name]
+    refuses(make, *DATA[name])
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_negative_data(make_nmf: Any, name: str) -> None:
+    refuses(make_nmf, *NEGATIVE[name])
+
+
+def refuses(make: Any, X: Any, parts: list[str]) -> None:
+    """Assert that every method that takes data refuses these."""
     model = make(2).fit(GOOD)
     methods = [make(2).fit, model.transform, model.decompose, model.score]
     if hasattr(model, "partial_fit"):
@@ -79,48 +90,49 @@ def test_bad_codes(make: Any) -> None:
         assert in_order(str(caught.value), parts), str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["negative", "inf", "text", "one row as a vector"])
-def test_a_failed_batch_changes_nothing(make_streaming: Any, name: str) -> None:
-    model = make_streaming(2, keep_history=True)
+@pytest.mark.parametrize("name", ["inf", "text", "one row as a vector"])
+def test_a_failed_batch_changes_nothing(make_streaming: Any, state_of: Any, name: str) -> None:
+    stays_as_it_was(make_streaming, state_of, DATA[name][0])
+
+
+def test_a_negative_batch_changes_nothing(make_nmf_streaming: Any, state_of: Any) -> None:
+    stays_as_it_was(make_nmf_streaming, state_of, spoiled(-0.5))
+
+
+# A value without meaning, for some parameter that every later batch looks at.
+BROKEN = {"tol": 0.0, "on_jump": "panic", "encoder": "none"}
+
+
+def stays_as_it_was(make: Any, state_of: Any, bad: Any) -> None:
+    """Assert that calls that fail leave everything that was learned alone."""
+    known = make().get_params()
+    model = make(2, **({"keep_history": True} if "keep_history" in known else {}))
     for _ in range(3):
         model.partial_fit(GOOD)
-    before = {key: np.copy(value) for key, value in _state(model).items()}
+    before = state_of(model)
     with pytest.raises(InputError):
-        model.partial_fit(DATA[name][0])
+        model.partial_fit(bad)
     with pytest.raises(InputError):
         model.partial_fit(np.ones((3, 7)))
+    broken = next(name for name in BROKEN if name in known)
     with pytest.raises(ParameterError):
-        model.set_params(n_components=2).set_params(**_broken(model)).partial_fit(GOOD)
-    after = _state(model)
+        model.set_params(**{broken: BROKEN[broken]}).partial_fit(GOOD)
+    after = state_of(model)
     assert after.keys() == before.keys()
     for key, value in before.items():
-        assert np.array_equal(after[key], value), key
+        np.testing.assert_array_equal(after[key], value, err_msg=key)
     assert model.n_samples_seen_ == 36
-
-
-def _broken(model: Any) -> dict[str, Any]:
-    return {"tol": 0.0} if hasattr(model, "tol") else {"encoder": "none"}
-
-
-def _state(model: Any) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in vars(model).items():
-        if not key.endswith("_"):
-            continue
-        if isinstance(value, tuple):
-            flat |= {f"{key}{i}": part for i, part in enumerate(value)}
-        else:
-            flat[key] = value
-    return flat
 
 
 def test_a_failed_batch_can_be_followed_by_a_good_one(make_streaming: Any) -> None:
     model, clean = make_streaming(2), make_streaming(2)
+    values = [np.inf] if model.signed else [np.inf, -1.0]
     for _ in range(3):
         model.partial_fit(GOOD)
         clean.partial_fit(GOOD)
-        with pytest.raises(InputError):
-            model.partial_fit(spoiled(-1.0))
+        for value in values:
+            with pytest.raises(InputError):
+                model.partial_fit(spoiled(value))
     assert np.array_equal(model.components_, clean.components_)
 
 
@@ -232,9 +244,8 @@ def test_bad_parts_of_a_composition() -> None:
         assert in_order(str(caught.value), parts), str(caught.value)
 
 
-@pytest.mark.parametrize("cls", [RobustOnlineNMF, OnlineFactorization])
-def test_a_first_batch_that_fails_leaves_nothing(cls: Any) -> None:
-    model = cls(2, init="zeros")
+def test_a_first_batch_that_fails_leaves_nothing(make_streaming: Any) -> None:
+    model = make_streaming(2, init="zeros")
     with pytest.raises(ParameterError):
         model.partial_fit(GOOD)
     assert not hasattr(model, "components_")

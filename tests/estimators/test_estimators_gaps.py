@@ -65,7 +65,7 @@ def test_a_column_never_seen(make: Any, gappy: Array) -> None:
     found = model.decompose(X)
     assert all(np.all(np.isfinite(part)) for part in (*found, model.components_))
     assert not found.outliers[:, 4].any()
-    assert np.all(model.components_ >= 0)
+    assert model.signed or np.all(model.components_ >= 0)
     # what was never seen in learning is not trusted in use either: finite, whatever comes
     assert np.all(np.isfinite(model.transform(np.nan_to_num(X, nan=0.5))))
 
@@ -77,9 +77,12 @@ def test_nothing_seen_at_all(make: Any) -> None:
     found = model.decompose(X)
     assert np.all(np.isfinite(found.codes))
     assert not found.outliers.any()
-    assert model.objective_ == 0.0
     assert model.outlier_share_ == 0.0
     assert model.score(X) == 0.0
+
+
+def test_nothing_seen_costs_nothing(make_nmf: Any) -> None:
+    assert make_nmf().fit(np.full((12, 5), np.nan)).objective_ == 0.0
 
 
 def test_a_stream_that_begins_blind_learns_later(make_streaming: Any, planted: Any) -> None:

@@ -264,12 +264,12 @@ def test_tol_is_accuracy(make_robust: Any, X: Array) -> None:
     assert scores[0] < scores[2]
 
 
-def test_batch_sizes_of_its_own(make_streaming: Any) -> None:
+def test_batch_sizes_of_its_own(make_nmf_streaming: Any) -> None:
     rng = np.random.default_rng(0)
-    diverging = make_streaming.cls.__name__ == "OnlineNMF"  # each batch costs more
+    diverging = make_nmf_streaming.cls.__name__ == "OnlineNMF"  # each batch costs more
     counts = [(5, 1), (100, 4), (2000, 63)] if diverging else [(5, 1), (100, 13), (2000, 200)]
     for n, batches in counts:
-        assert make_streaming().fit(rng.random((n, 4))).n_batches_seen_ == batches
+        assert make_nmf_streaming().fit(rng.random((n, 4))).n_batches_seen_ == batches
 
 
 def test_max_iter_is_a_cap(X: Array) -> None:

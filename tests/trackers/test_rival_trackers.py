@@ -1,16 +1,14 @@
-"""What GROUSE, GRASTA, ROSETA and online robust PCA have in common."""
+"""What GROUSE, GRASTA, ROSETA and online robust PCA have in common, beyond the contract."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators import grasta, grouse, online_robust_pca, roseta
 from thalweg.metrics import sep
 from thalweg.synthetic import subspace_stream
-from thalweg.trackers import Tracker
 from thalweg.trackers.grasta import Grasta
 from thalweg.trackers.grouse import Grouse
 from thalweg.trackers.online_robust_pca import OnlineRobustPCA
@@ -40,91 +38,16 @@ def stream(F: int = 20, K: int = 3, B: int = 40, seed: int = 0, dtype: Any = flo
     return U.astype(dtype), V.astype(dtype), rng.random(V.shape) < 0.7
 
 
-def same(one: Any, other: Any) -> bool:
-    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
-
-
-@EACH
-def test_contract(tracker: Any) -> None:
-    assert isinstance(tracker, Tracker)
-    U, V, seen = stream()
-    state, track = tracker.step(tracker.init(U), V, seen)
-    assert all(isinstance(part, np.ndarray) for part in state)
-    assert state.U.shape == U.shape
-    assert track.H.shape == (3, 40)
-    assert track.R.shape == V.shape
-    assert not track.R[~seen].any()
-    encoder = tracker.encoder(state)
-    assert isinstance(encoder, Encoder)
-    codes = encoder.encode(V, state.U, seen=seen)
-    assert codes.solved.all()
-    np.testing.assert_allclose((V - codes.R)[~seen], (state.U @ codes.H)[~seen], atol=1e-12)
-
-
-@EACH
 @DTYPES
-def test_block_is_its_columns_one_by_one(tracker: Any, dtype: Any) -> None:
-    U, V, seen = stream(dtype=dtype)
-    state, track = tracker.step(tracker.init(U), V, seen)
-    lone, tracks = tracker.init(U), []
-    for b in range(V.shape[1]):
-        lone, one = tracker.step(lone, V[:, b : b + 1], seen[:, b : b + 1])
-        tracks.append(one)
-    assert same(state, lone)
-    assert np.array_equal(track.H, np.hstack([one.H for one in tracks]))
-    assert np.array_equal(track.R, np.hstack([one.R for one in tracks]))
-    assert np.array_equal(track.error, np.hstack([one.error for one in tracks]))
-    assert state.U.dtype == track.H.dtype == track.R.dtype == dtype
-
-
-@EACH
-def test_the_state_that_came_is_left_alone(tracker: Any) -> None:
-    U, V, seen = stream()
-    state, _ = tracker.step(tracker.init(U), V[:, :10], seen[:, :10])
-    before, data = [part.copy() for part in state], V.copy()
-    tracker.step(state, V, seen)
-    assert same(state, before)
-    assert np.array_equal(V, data)
-
-
-@EACH
-def test_what_stands_behind_a_gap_does_not_matter(tracker: Any) -> None:
-    U, V, seen = stream()
-    one = tracker.step(tracker.init(U), V, seen)
-    other = tracker.step(tracker.init(U), np.where(seen, V, 1e9), seen)
-    assert same(one[0], other[0])
-    assert same(one[1], other[1])
-    full = tracker.step(tracker.init(U), V)
-    assert same(full[0], tracker.step(tracker.init(U), V, np.ones(V.shape, bool))[0])
-
-
-@EACH
-def test_nothing_seen_changes_nothing(tracker: Any) -> None:
-    U, V, seen = stream()
-    state, _ = tracker.step(tracker.init(U), V, seen)
-    after, track = tracker.step(state, V[:, :2], np.zeros((20, 2), bool))
-    assert same(after, state)
-    assert not track.H.any()
-    assert not track.R.any()
-    assert np.isnan(track.error).all()
-
-
-@EACH
-@DTYPES
+@pytest.mark.parametrize("tracker", [made for made in TRACKERS if made.name != "orpca"], ids=str)
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_no_more_entries_than_codes(tracker: Any, dtype: Any, count: int) -> None:
+def test_few_entries_leave_a_basis_orthonormal(tracker: Any, dtype: Any, count: int) -> None:
     U, V, _ = stream(dtype=dtype)
     seen = np.zeros(V.shape, bool)
     seen[:count] = True
-    state, track = tracker.step(tracker.init(U), V, seen)
-    assert all(np.isfinite(part).all() for part in state)
-    assert np.isfinite(track.H).all()
-    assert np.isnan(track.error).all()
-    if not isinstance(tracker, OnlineRobustPCA):  # whose ridge is no small one
-        expected = np.linalg.pinv(U[:count].astype(float)) @ V[:count, 0]
-        np.testing.assert_allclose(track.H[:, 0], expected, rtol=0.02, atol=0.02)
-        bound = 1e-5 if dtype == np.float64 else 1e-3
-        assert np.abs(state.U.T @ state.U - np.eye(3)).max() < bound
+    state, _ = tracker.step(tracker.init(U), V, seen)
+    bound = 1e-5 if dtype == np.float64 else 1e-3
+    assert np.abs(state.U.T @ state.U - np.eye(3)).max() < bound
 
 
 @EACH
@@ -144,32 +67,6 @@ def test_errors_of_long_samples_are_of_some_entries(tracker: Any) -> None:
     _, track = tracker.step(tracker.init(U), V)
     rest = V[:, 0] - U @ track.H[:, 0]
     assert track.error[0] == pytest.approx(np.median(np.abs(rest[::4])), rel=1e-9)
-
-
-@EACH
-@pytest.mark.parametrize("power", [-300, -20, 20, 300])
-def test_units_do_not_matter(tracker: Any, power: int) -> None:
-    """A power of two is exact in floating point: the same numbers come out, to the last bit."""
-    U, V, seen = stream()
-    scale = 2.0**power
-    one, track = tracker.step(tracker.init(U), V, seen)
-    other, scaled = tracker.step(tracker.init(U), V * scale, seen)
-    assert np.array_equal(one.U, other.U)
-    assert np.array_equal(track.H * scale, scaled.H)
-    assert np.array_equal(track.R * scale, scaled.R)
-    assert np.array_equal(track.error * scale, scaled.error)
-
-
-@EACH
-def test_samples_of_zeros_are_no_news(tracker: Any) -> None:
-    U, V, seen = stream()
-    for start in (tracker.init(U), tracker.step(tracker.init(U), V, seen)[0]):
-        state, track = tracker.step(start, np.zeros((20, 5)))
-        assert not track.H.any()
-        assert not track.R.any()
-        if tracker.name != "orpca":  # whose statistics fade, and whose ridge follows the length
-            assert np.array_equal(state.U, start.U)
-        assert np.isfinite(state.U).all()
 
 
 @DTYPES

@@ -19,6 +19,7 @@ LANES = 64
 # Share of the mean diagonal, in units of the rounding error, that is added to it, so that fewer
 # entries than codes still have one answer, close to that of least norm.
 _RIDGE = 1e4
+_CORRECTED = 3  # solutions with it, each of what the ones before have left
 _CAP = 60  # steps of the exact fit; a few are the rule
 _WEIGHTED = 3  # of which the first are of reweighted least squares
 _HALVINGS = 30  # of a step that is too long, or doublings
@@ -112,14 +113,33 @@ def _normal_equations(U: Any, weight: Any, y: Any, G: Any, g: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve(G: Any, g: Any, ridge: Any, x: Any) -> Any:
-    """Solve (G + ridge * mean diagonal) x = g; G is overwritten by its factors."""
+def _substitute(G: Any, g: Any) -> Any:
+    """Overwrite g by the solution of L diag(d) L' x = g, where G has L below its diagonal d."""
     K = g.size
+    for i in range(K):
+        for k in range(i):
+            g[i] -= G[i, k] * g[k]
+    for i in range(K):
+        g[i] /= G[i, i]
+    for i in range(K - 1, -1, -1):
+        for k in range(i + 1, K):
+            g[i] -= G[k, i] * g[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _solve(G: Any, g: Any, ridge: Any, x: Any) -> Any:
+    """Solve G x = g; with a singular G close to the solution of least norm.
+
+    It is done with a ridge, a share of the mean diagonal, whose effect on x is then taken off:
+    a bias, however small, would add up in a basis that codes are found with again and again.
+    G is overwritten by its factors, and g.
+    """
+    K = g.size
+    x[:] = 0.0
     mean = 0.0
     for k in range(K):
         mean += G[k, k] / K
     if not mean > 0.0:
-        x[:] = 0.0
         return
     for k in range(K):
         G[k, k] += ridge * mean
@@ -131,15 +151,11 @@ def _solve(G: Any, g: Any, ridge: Any, x: Any) -> Any:
             for k in range(j):
                 G[i, j] -= G[i, k] * G[j, k] * G[k, k]
             G[i, j] /= G[j, j]
-    for i in range(K):
-        x[i] = g[i]
-        for k in range(i):
-            x[i] -= G[i, k] * x[k]
-    for i in range(K):
-        x[i] /= G[i, i]
-    for i in range(K - 1, -1, -1):
-        for k in range(i + 1, K):
-            x[i] -= G[k, i] * x[k]
+    for _ in range(_CORRECTED):
+        _substitute(G, g)
+        for k in range(K):
+            x[k] += g[k]
+            g[k] *= ridge * mean  # what the ridge has left of g
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
@@ -199,10 +215,10 @@ def _good_share(r: Any, trial: Any, knee: Any) -> Any:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _near(r: Any, trial: Any, distance: Any) -> Any:
     """Tell whether no entry of r moves by more than a distance."""
+    farthest = 0.0
     for i in range(r.size):
-        if abs(trial[i] - r[i]) > distance:
-            return False
-    return True
+        farthest = max(farthest, abs(trial[i] - r[i]))
+    return farthest <= distance
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -492,7 +508,7 @@ def _hear(noise: Any, squares: Any, low: Any, spare: Any, rule: Any) -> Any:
     if spare > 0 and squares > 0.0:
         # the mean logarithm of chi^2 / spare, to the second order
         bias = 1.0 / spare + 1.0 / (3.0 * spare * spare)
-        level = exp(log(squares / (spare * rule[2])) + bias)
+        level = squares / (spare * rule[2]) * exp(bias)
     elif spare <= 0:
         level = 4.0 * noise[0]
     level = max(level, low * low)

@@ -8,6 +8,7 @@ from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
 from thalweg.estimators._input import as_batch, check_data, filled
 from thalweg.estimators._parameters import check_count, generator
+from thalweg.estimators._streaming import outlier_share
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
 
@@ -69,6 +70,7 @@ class Completing(Factorization):
         self.components_ = np.ascontiguousarray(found.U.T)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         self.n_samples_seen_ = X.shape[0]
+        self.outlier_share_ = outlier_share(batch, found.R)
         self._note(batch.V, batch.seen, found)
         return found
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
-from thalweg.errors import InputError, ParameterError
+from thalweg.errors import ParameterError
 from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._parameters import check_count, choose, generator
 from thalweg.estimators._streaming import Progress
@@ -34,7 +34,7 @@ _TEST = JumpTest()
 
 
 class _Waiting(NamedTuple):
-    """The samples, as columns, from which a start is being made."""
+    """The samples with any entry, as columns, from which a start is being made."""
 
     V: Array
     seen: Mask
@@ -103,6 +103,7 @@ class Tracking(Factorization):
         X = check_data(self, X, reset=first)
         if first:
             self._begin(X)
+        self._check()
         self._follow(X.astype(self.components_.dtype, copy=False), None)
         return self
 
@@ -127,6 +128,12 @@ class Tracking(Factorization):
             self.partial_fit(X)
         return self.fill(X)
 
+    def _check(self) -> None:
+        """Check the parameters that matter to every sample."""
+        choose("on_jump", self.on_jump, ("note", "reset"))
+        if self.start_samples != "auto":
+            check_count("start_samples", self.start_samples)
+
     def _begin(self, X: Any) -> None:
         """Check the parameters, and take the first basis."""
         K, F = check_count("n_components", self.n_components), X.shape[1]
@@ -135,9 +142,7 @@ class Tracking(Factorization):
                 f"n_components should be at most the number of features, but n_components={K} "
                 f"came with n_features={F}. Ask for fewer components."
             )
-        choose("on_jump", self.on_jump, ("note", "reset"))
-        if self.start_samples != "auto":
-            check_count("start_samples", self.start_samples)
+        self._check()
         self._seed = int(generator(self.random_state).integers(2**31))
         U = self._first_basis(F, K, X.dtype)
         self.state_ = self._tracker().init(U)
@@ -170,9 +175,13 @@ class Tracking(Factorization):
                 self._absorb(batch)
                 if self.callback is not None:
                     self._show()
-                    level = float(np.exp(self.evidence_.level))
-                    self.callback(Progress(self.n_samples_seen_, total, level, self.outlier_share_))
+                    self.callback(self._progress(total))
         self._show()
+
+    def _progress(self, total: int | None) -> Progress:
+        """Return where the stream stands; there is no level before any residual was watched."""
+        level = float(np.exp(self.evidence_.level)) if self.evidence_.heard else np.nan
+        return Progress(self.n_samples_seen_, total, level, self.outlier_share_)
 
     def _absorb(self, batch: Batch) -> None:
         start, n = 0, batch.V.shape[1]
@@ -213,10 +222,12 @@ class Tracking(Factorization):
         """Make a start from the samples so far, each time that these have doubled."""
         assert self._waiting is not None
         seen = np.ones(batch.V.shape, dtype=np.bool_) if batch.seen is None else batch.seen
-        V, seen = np.hstack([self._waiting.V, batch.V]), np.hstack([self._waiting.seen, seen])
+        some = seen.any(axis=0)
+        V = np.hstack([self._waiting.V, batch.V[:, some]])
+        seen = np.hstack([self._waiting.seen, seen[:, some]])
         self._waiting = _Waiting(V, seen)
         n, enough = V.shape[1], looking and self._enough(V, seen)
-        if enough or n & (n - 1) == 0:
+        if enough or (some.any() and n & (n - 1) == 0):
             K = self.state_.U.shape[1]
             U = robust_basis(V, K, seen, seed=self._seed, guess=self.state_.U)
             self.state_, _ = tracker.step(tracker.init(U), V, seen)
@@ -258,15 +269,17 @@ class Tracking(Factorization):
 
 def _given(init: Any, K: int, F: int) -> Array:
     """Return the basis that a user gave as rows, as orthonormal columns."""
-    rows = np.asarray(init, dtype=np.float64)
-    if rows.shape != (K, F) or not np.isfinite(rows).all():
+    rows = np.asarray(init)
+    if rows.shape != (K, F) or rows.dtype.kind not in "iuf" or not np.isfinite(rows).all():
         raise ParameterError(
             f"init should be 'robust', 'random' or a finite array of shape ({K}, {F}), but one of "
-            f"shape {rows.shape} came. Pass the components of an earlier fit as they are."
+            f"shape {rows.shape} and type {rows.dtype} came. Pass the components of an earlier fit "
+            "as they are."
         )
+    rows = rows.astype(np.float64)
     Q, T = np.linalg.qr(rows.T)
     if np.abs(np.diag(T)).min() <= 1e-12 * np.abs(np.diag(T)).max():
-        raise InputError(
+        raise ParameterError(
             "init should have rows that are linearly independent, but some are combinations of "
             "others. Leave them out and ask for fewer components."
         )

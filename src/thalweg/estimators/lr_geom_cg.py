@@ -34,6 +34,8 @@ class LRGeomCG(Completing):
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the rows, strongest direction first; zero beyond the rank that the
         shape of the data allows.
+    outlier_share_ : float
+        Share of outliers among the entries seen; always 0 here.
     n_iter_ : int
         Number of iterations.
     converged_ : bool

@@ -113,4 +113,3 @@ class RPCAGD(Completing):
         seen = np.ones(V.shape, dtype=np.bool_) if seen is None else seen
         residual = np.abs(V - found.U @ found.H)[seen]
         self.noise_ = 1.4826 * float(np.median(residual)) if residual.size else 0.0
-        self.outlier_share_ = float(np.count_nonzero(found.R) / max(residual.size, 1))

@@ -33,7 +33,9 @@ def likely_codes(X: Array, seen: Mask, K: int, rng: np.random.Generator) -> Arra
     a fit by least squares says little, and believing it leads nowhere: here each code counts
     with the uncertainty that it has.
     """
-    size = float(np.square(X[seen]).mean())
+    size = float(np.square(X[seen]).mean()) if seen.any() else 0.0
+    if not size > 0.0:
+        return rng.normal(size=(len(X), K))  # zeros say nothing of a subspace
     guesses = rng.normal(size=(_TRIES, X.shape[1], K)) * np.sqrt(size / K)
     models = [_raise(X, seen, guess, 0.5 * size, _TRIAL) for guess in guesses]
     best = min(models, key=lambda model: model.variance)

@@ -21,6 +21,8 @@ _ENOUGH = 1e-3  # relative progress below which rounds end
 _FEATURES = 512  # more are fitted only at the end
 # An entry beyond so many times what its row and column are like may be an outlier at first sight.
 _SUSPECT = 3.0
+# Quantile of sizes that is looked at, and how many times as large the median of normal numbers is.
+_LOW, _MEDIAN_TO_LOW = 0.25, 2.117
 # Huber's knee, as a share of the typical entry: small, so that the fit is nearly one of least
 # absolute values.
 _KNEE = 1e-2
@@ -111,11 +113,11 @@ def _codes(data: _Data, K: int, rng: np.random.Generator, guess: Array | None) -
 def _typical(X: Array, seen: Mask) -> Array:
     """Return the size that is typical of each entry's row and column together."""
     sizes = np.abs(X)
-    rows, columns = _medians(sizes, seen), _medians(sizes.T, seen.T)
+    rows, columns = _usual(sizes, seen), _usual(sizes.T, seen.T)
     overall = sizes.sum() / max(np.count_nonzero(seen), 1)
     if not overall > 0.0:
         return np.zeros_like(X)
-    middle = float(np.median(sizes[seen]))
+    middle = float(_usual(sizes[None], seen[None])[0])
     if not middle > 0.0:
         return np.full_like(X, overall)
     both: Array = np.outer(rows, columns) / middle
@@ -123,9 +125,14 @@ def _typical(X: Array, seen: Mask) -> Array:
     return at_least
 
 
-def _medians(sizes: Array, seen: Mask) -> Array:
+def _usual(sizes: Array, seen: Mask) -> Array:
+    """Return what a normal number's median would be, from a quantile that outliers do not reach.
+
+    Where four in ten entries are outliers, some samples have them in more than half of theirs.
+    """
     pairs = zip(sizes, seen, strict=True)
-    return np.array([np.median(size[there]) if there.any() else 0.0 for size, there in pairs])
+    low = [np.quantile(size[there], _LOW) if there.any() else 0.0 for size, there in pairs]
+    return _MEDIAN_TO_LOW * np.array(low)
 
 
 def _guesses(data: _Data, K: int, rng: np.random.Generator) -> list[Array]:

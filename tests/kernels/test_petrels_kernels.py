@@ -1,0 +1,228 @@
+"""Compiled recursive least squares and robust codes, against their twins and against CVXPY."""
+
+from math import inf
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import reference
+from thalweg import _kernels
+from thalweg.trackers._blocks import pack, unpack
+from thalweg.trackers._noise import variance_within
+
+Array = Any
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+# One block of lanes that is not full, one that is, more than one; one code, and more.
+SIZES = pytest.mark.parametrize(("F", "K"), [(12, 1), (30, 3), (64, 2), (150, 5)])
+RULE = (0.5, 2.5, variance_within(2.5), 1 - 1 / 200)
+
+
+def stream(dtype: Any, F: int, K: int, B: int = 25, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Return a good basis, dirty samples as rows, and what is seen of them: nothing, some, all."""
+    rng = np.random.default_rng([seed, F, K])
+    U = rng.normal(size=(F, K))
+    X = rng.normal(size=(B, K)) @ U.T + 0.1 * rng.normal(size=(B, F))
+    X += (rng.random(X.shape) < 0.2) * rng.uniform(-9, 9, size=X.shape)
+    seen = rng.random(X.shape) < 0.8
+    seen[3], seen[11], seen[::5] = False, False, True
+    seen[11, 1 : 2 * K + 2] = True  # one short of those among which outliers can be told
+    U = np.linalg.qr(U + 0.2 * rng.normal(size=U.shape))[0]
+    return U.astype(dtype), X.astype(dtype), seen
+
+
+def room(X: Array, K: int) -> tuple[Array, Array, Array]:
+    """Return room for codes, outliers and errors, filled with what must not stay."""
+    return np.full((len(X), K), 7, X.dtype), np.full(X.shape, 7, X.dtype), np.full(len(X), 7.0)
+
+
+def wide(*arrays: Array) -> list[Array]:
+    return [np.asarray(array, dtype=float) for array in arrays]
+
+
+def agree(found: Array, wanted: Array, dtype: Any) -> None:
+    size = max(np.nanmax(np.abs(wanted)), 1.0)
+    atol = size * (1e-9 if dtype == np.float64 else 2e-4)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=atol)
+
+
+def moments(D: Array, L: Array, F: int) -> Array:
+    """Return the rows' matrices, put together from their factors."""
+    d, K = unpack(D, F).astype(float), D.shape[1]
+    triangle = np.tile(np.eye(K), (F, 1, 1))
+    if K > 1:  # row by row, as they are packed
+        triangle[:, *np.tril_indices(K, -1)] = unpack(L, F)
+    return np.einsum("fij,fj,fkj->fik", triangle, d, triangle)
+
+
+def first(U: Array) -> tuple[Array, Array, Array]:
+    """Return a packed basis with nothing learned."""
+    blocks, K = pack(U), U.shape[1]
+    lower = np.zeros((len(blocks), K * (K - 1) // 2, _kernels.LANES), U.dtype)
+    return blocks, np.zeros_like(blocks), lower
+
+
+# --- codes ---------------------------------------------------------------------------------------
+
+
+@DTYPES
+@SIZES
+def test_least_squares_codes(dtype: Any, F: int, K: int) -> None:
+    U, X, seen = stream(dtype, F, K)
+    H = room(X, K)[0]
+    _kernels.least_squares_codes(X, seen, pack(U), H)
+    W, V = wide(U, X)
+    agree(H, reference.least_squares_codes(V, seen, W), dtype)
+    assert not H[3].any()
+
+
+@DTYPES
+@pytest.mark.parametrize("K", [1, 2, 5])
+def test_with_fewer_entries_than_codes_they_are_of_least_norm(dtype: Any, K: int) -> None:
+    U, X, seen = stream(dtype, 40, K)
+    seen[:] = np.arange(40) < np.arange(25)[:, None] % (K + 1)
+    H, solved = room(X, K)[0], np.zeros(len(X), bool)
+    _kernels.least_squares_codes(X, seen, pack(U), H)
+    same = np.zeros_like(H)
+    _kernels.huber_codes(X, seen, pack(U), 0.1, 60, same, solved)
+    for h, other, x, there in zip(H, same, *wide(X), seen, strict=True):
+        rows = U[there].astype(float)
+        least = np.linalg.pinv(rows) @ x[there]
+        # Their Gram matrix is singular: what is left of 1e4 rounding errors in it is a thousandth.
+        spread = np.linalg.cond(rows) if there.any() else 1.0
+        bound = 1e-3 * spread**2 * np.linalg.norm(least) + 1e-12
+        assert np.linalg.norm(h - least) < bound
+        assert np.linalg.norm(other - least) < bound
+
+
+@DTYPES
+@SIZES
+@pytest.mark.parametrize("knee", [0.05, 0.5, 5.0, inf])
+def test_huber_codes(dtype: Any, F: int, K: int, knee: float) -> None:
+    U, X, seen = stream(dtype, F, K)
+    H, solved = np.zeros((len(X), K), dtype), np.zeros(len(X), bool)
+    _kernels.huber_codes(X, seen, pack(U), knee, 60, H, solved)
+    wanted = reference.huber_codes(*wide(X), seen, *wide(U), knee)
+    assert solved.all()
+    agree(H, wanted, dtype)
+
+
+@DTYPES
+@SIZES
+@pytest.mark.parametrize("scale", [0.0, 0.1, 0.4])
+def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float) -> None:
+    U, X, seen = stream(dtype, F, K, seed=1)
+    (H, R, _), solved = room(X, K), np.zeros(len(X), bool)
+    rule, none = np.array(RULE), np.array(())
+    _kernels.rejecting_codes(X, seen, pack(U), scale, rule, none, H, R, solved)
+    wanted = reference.rejecting_codes(*wide(X), seen, *wide(U), scale, *RULE[:2])
+    assert solved.all()
+    agree(H, wanted[0], dtype)
+    agree(R, wanted[1], dtype)
+    assert not R[~seen].any()
+
+
+# --- tracking ------------------------------------------------------------------------------------
+
+
+@DTYPES
+@SIZES
+@pytest.mark.parametrize("motion", [(1.0, 0.5, 0.0), (0.9, 0.01, 0.0), (0.98, 0.1, 0.5)], ids=str)
+def test_track_least_squares(dtype: Any, F: int, K: int, motion: Any) -> None:
+    U, X, seen = stream(dtype, F, K, seed=2)
+    blocks, D, L = first(U)
+    H, _, error = room(X, K)
+    _kernels.track_least_squares(X, seen, blocks, D, L, np.array(motion), H, error)
+    basis, second, codes, errors = reference.track_least_squares(*wide(X), seen, *wide(U), motion)
+    agree(unpack(blocks, F), basis, dtype)
+    agree(moments(D, L, F), second, dtype)
+    agree(H, codes, dtype)
+    agree(error, errors, dtype)
+
+
+@DTYPES
+@SIZES
+@pytest.mark.parametrize("motion", [(1.0, 1.0, 0.0), (0.95, 1.0, 0.5)], ids=str)
+def test_track_rejecting(dtype: Any, F: int, K: int, motion: Any) -> None:
+    # A threshold is a cliff: with single precision not all entries fall on the same side for long.
+    B = 60 if dtype == np.float64 else 24
+    U, X, seen = stream(dtype, F, K, B, seed=3)
+    (blocks, D, L), noise = first(U), np.zeros(5 + _kernels.LISTEN)
+    H, R, error = room(X, K)
+    rule, none = np.array(RULE), np.array(())
+    _kernels.track_rejecting(
+        X, seen, blocks, D, L, noise, np.array(motion), rule, none, H, R, error
+    )
+    basis, second, level, codes, outliers, errors = reference.track_rejecting(
+        *wide(X), seen, *wide(U), motion, RULE, _kernels.LISTEN
+    )
+    agree(unpack(blocks, F), basis, dtype)
+    agree(moments(D, L, F), second, dtype)
+    agree(noise[:5], level[:5], dtype)
+    agree(noise[5:], level.first, dtype)
+    for found, wanted in zip((H, R, error), (codes, outliers, errors), strict=True):
+        agree(found, wanted, dtype)
+    assert np.isnan(error[3])
+    assert np.abs(basis - U).max() > 0.01, "nothing was learned: the test shows nothing"
+
+
+# --- the convex problem, exactly -----------------------------------------------------------------
+
+
+def problems(seed: int, count: int = 40) -> Any:
+    """Return a basis, samples with gross outliers, ties, or nothing but zeros, and gaps."""
+    rng = np.random.default_rng(seed)
+    F, K = int(rng.integers(15, 90)), int(rng.integers(1, 6))
+    U = rng.normal(size=(F, K)) * rng.choice([1.0, 1e-3, 50.0])
+    X = rng.normal(size=(count, K)) @ U.T + 0.1 * rng.normal(size=(count, F))
+    gross = rng.choice([0.0, 0.2, 0.4])
+    X += (rng.random(X.shape) < gross) * rng.uniform(0, 20, size=X.shape)
+    X[:5] = np.round(X[:5])  # ties
+    X[5] = 0.0
+    return U, X, rng.random(X.shape) < 0.9
+
+
+def solve(U: Array, X: Array, seen: Array, knee: float, H: Array | None = None) -> Array:
+    H = np.zeros((len(X), U.shape[1])) if H is None else H.copy()
+    solved = np.zeros(len(X), bool)
+    _kernels.huber_codes(X, seen, pack(U), knee, 60, H, solved)
+    assert solved.all(), f"{np.flatnonzero(~solved)} not solved with the knee {knee}"
+    return H
+
+
+@pytest.mark.parametrize("knee", [1e-6, 1e-3, 0.05, 0.5, 5.0, 1e3, inf])
+@pytest.mark.parametrize("seed", range(12))
+def test_huber_codes_meet_their_optimality_condition(seed: int, knee: float) -> None:
+    """U' clip(x - U h) = 0 is all that the minimum of a convex function needs."""
+    U, X, seen = problems(seed)
+    clipped = np.clip(X - solve(U, X, seen, knee) @ U.T, -knee, knee) * seen
+    scale = np.abs(clipped) @ np.abs(U) + np.finfo(float).tiny
+    rest = np.abs(clipped @ U) / scale
+    rounding = np.finfo(float).eps * np.abs(X).max() / knee
+    assert rest.max() < 1e-8 + 10 * rounding  # residuals follow the codes step by step
+
+
+@pytest.mark.parametrize("knee", [1e-3, 0.1, 1.0, 30.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_huber_codes_are_those_of_cvxpy(seed: int, knee: float) -> None:
+    U, X, seen = problems(seed, count=8)
+    H = solve(U, X, seen, knee)
+    for h, x, there in zip(H, X, seen, strict=True):
+        w, s = cp.Variable(U.shape[1]), cp.Variable(int(there.sum()))
+        loss = cp.sum_squares(x[there] - U[there] @ w - s) / 2 + knee * cp.norm1(s)
+        best = cp.Problem(cp.Minimize(loss)).solve(solver="CLARABEL")
+        e = x[there] - U[there] @ h
+        outliers = reference.shrunk(e, knee)
+        mine = np.sum((e - outliers) ** 2) / 2 + knee * np.abs(outliers).sum()
+        assert mine == pytest.approx(best, rel=1e-6, abs=1e-7 * knee)
+        assert mine <= best * (1 + 1e-9) + 1e-7 * knee
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_huber_codes_do_not_depend_on_where_they_begin(seed: int) -> None:
+    U, X, seen = problems(seed)
+    H = solve(U, X, seen, 0.3)
+    size = np.abs(H).max()
+    begin = H + size * np.random.default_rng(seed).normal(size=H.shape)
+    np.testing.assert_allclose(solve(U, X, seen, 0.3, begin), H, rtol=0, atol=1e-9 * size)

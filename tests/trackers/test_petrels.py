@@ -1,0 +1,373 @@
+"""PETRELS and PETRELS-ADMM: recursive least squares, alternating directions, what [T] claims."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reference
+from thalweg import _kernels
+from thalweg._kernels import petrels as kernel
+from thalweg.errors import ParameterError
+from thalweg.metrics import sep
+from thalweg.synthetic import subspace_stream
+from thalweg.trackers._blocks import pack, unpack
+from thalweg.trackers.petrels import Petrels
+from thalweg.trackers.petrels_admm import PetrelsADMM
+
+Array = Any
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+SEEDS = pytest.mark.parametrize("seed", range(3))
+
+
+def basis(seed: int, F: int, K: int) -> Array:
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(F, K)))[0]
+
+
+def columns(data: Any) -> tuple[Array, Array]:
+    return np.nan_to_num(data.X).T, ~np.isnan(data.X).T
+
+
+def moments(state: Any) -> Array:
+    """Return the rows' matrices L diag(d) L', put together in double precision."""
+    F, K = state.U.shape
+    d, triangle = unpack(state.D, F).astype(float), np.tile(np.eye(K), (F, 1, 1))
+    if K > 1:
+        triangle[:, *np.tril_indices(K, -1)] = unpack(state.L, F)
+    return np.einsum("fij,fj,fkj->fik", triangle, d, triangle)
+
+
+# --- recursive least squares ---------------------------------------------------------------------
+
+
+@SEEDS
+@pytest.mark.parametrize(("forgetting", "ridge"), [(1.0, 0.01), (0.97, 0.5), (0.99, 10.0)])
+@pytest.mark.parametrize("K", [1, 3])
+def test_rows_are_the_batch_solution(seed: int, forgetting: float, ridge: float, K: int) -> None:
+    """With the codes that samples had, a row is what weighted least squares with a ridge says."""
+    data = subspace_stream(300, 10, K, outlier_density=0.0, missing=0.3, random_state=seed)
+    V, seen = columns(data)
+    seen[0, 100:] = False
+    U0, tracker = basis(seed, 10, K), Petrels(forgetting, ridge=ridge)
+    state, track = tracker.step(tracker.init(U0), V, seen)
+    age = np.arange(300)[::-1]
+    first = ridge * np.sum(track.H[:, 0] ** 2) / K  # the weight of the first basis
+    for m in range(10):
+        weight = np.sqrt(forgetting**age * seen[m])
+        A = np.vstack([weight[:, None] * track.H.T, np.sqrt(first * forgetting**300) * np.eye(K)])
+        b = np.append(weight * V[m], np.sqrt(first * forgetting**300) * U0[m])
+        best = np.linalg.lstsq(A, b, rcond=None)[0]
+        np.testing.assert_allclose(state.U[m], best, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(moments(state)[m], A.T @ A, rtol=0, atol=1e-10 * np.sum(A**2))
+
+
+@SEEDS
+def test_outliers_are_left_out_of_the_batch_solution(seed: int) -> None:
+    data = subspace_stream(400, 40, 2, outlier_density=0.1, random_state=seed)
+    V, seen = columns(data)
+    U0, tracker = data.basis_at(0), PetrelsADMM(forgetting=0.99, noise=0.3)
+    state, track = tracker.step(tracker.init(U0), V, seen)
+    kept = seen & (track.R == 0.0)
+    assert np.mean(kept) < 0.95 * np.mean(seen)
+    assert kept.sum(axis=0).min() > 20, "a sample that is not believed would not be learned from"
+    first = np.sum(track.H[:, 0] ** 2) / 2
+    weight = 0.99 ** np.arange(400)[::-1]
+    for m in range(40):
+        H = track.H[:, kept[m]]
+        A = (H * weight[kept[m]]) @ H.T + first * 0.99**400 * np.eye(2)
+        b = (H * weight[kept[m]]) @ V[m, kept[m]] + first * 0.99**400 * U0[m]
+        np.testing.assert_allclose(state.U[m], np.linalg.solve(A, b), rtol=0, atol=1e-8)
+
+
+def test_an_adaptive_step_is_a_share_of_the_full_one() -> None:
+    """[T] (26): the sine of sample and subspace, and 1 where that is above a half."""
+    U, rng = basis(0, 12, 2), np.random.default_rng(1)
+    for size in (0.01, 0.1, 5.0):
+        v = U @ [3.0, 4.0] + size * rng.normal(size=12)
+        full, adaptive = (
+            tracker.step(tracker.init(U), v[:, None])[0].U - U
+            for tracker in (Petrels(), Petrels(step_size="adaptive"))
+        )
+        off = np.linalg.norm(v - U @ (U.T @ v))
+        sine = off / np.hypot(off, np.linalg.norm(U.T @ v))
+        share = 1.0 if sine > 0.5 else sine
+        np.testing.assert_allclose(adaptive, share * full, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("dtype", "forgetting"), [(np.float32, 0.98), (np.float64, 0.98), (np.float32, 1.0)]
+)
+def test_a_million_samples_do_no_harm(dtype: Any, forgetting: float) -> None:
+    """Factors stay positive and true to the sum that they stand for; the basis stays bounded."""
+    rng, U0 = np.random.default_rng(0), basis(0, 6, 2)
+    tracker = Petrels(forgetting)
+    state = tracker.init(basis(1, 6, 2).astype(dtype))
+    sizes, total, lengths = {part.nbytes for part in state}, 0.0, []
+    for _ in range(20):
+        V = 3.0 * U0 @ rng.normal(size=(2, 50_000)) + 0.05 * rng.normal(size=(6, 50_000))
+        seen = rng.random(V.shape) < 0.8
+        state, track = tracker.step(state, V.astype(dtype), seen)
+        H = track.H.astype(float)
+        weight = forgetting ** np.arange(50_000)[::-1]
+        new = np.einsum("kt,lt,ft,t->fkl", H, H, seen, weight, optimize=True)
+        total = weight[0] * forgetting * total + new
+        assert (unpack(state.D, 6) > 0.0).all()
+        lengths.append(np.linalg.norm(state.U))
+    error = np.abs(moments(state) - total).max(axis=(1, 2)) / np.abs(total).max(axis=(1, 2))
+    assert error.max() < (1e-3 if dtype == np.float32 else 1e-6)
+    assert np.linalg.eigvalsh(moments(state)).min() > 0.0
+    assert lengths[-1] < 1.5 * lengths[0], "codes that are too small make the basis grow"
+    assert sep(state.U.T, U0.T) < (1e-6 if forgetting == 1.0 else 1e-3)
+    assert {part.nbytes for part in state} == sizes
+
+
+@DTYPES
+def test_a_direction_may_be_silent_for_long(dtype: Any) -> None:
+    """Forgetting would take a pivot to zero, and the next sample's gain to infinity."""
+    rng, U0 = np.random.default_rng(0), basis(0, 6, 2)
+    tracker = Petrels(0.98)
+    V = 3.0 * U0 @ rng.normal(size=(2, 500))
+    state, _ = tracker.step(tracker.init(basis(1, 6, 2).astype(dtype)), V.astype(dtype))
+    silent = np.outer(U0[:, 0], rng.normal(size=100_000)).astype(dtype)
+    state, _ = tracker.step(state, silent)
+    assert (unpack(state.D, 6) > 0.0).all()
+    assert np.isfinite(state.U).all()
+    assert np.linalg.norm(U0[:, 0] - state.U @ np.linalg.lstsq(state.U, U0[:, 0])[0]) < 1e-3
+    V = 3.0 * U0 @ rng.normal(size=(2, 1000))
+    state, _ = tracker.step(state, V.astype(dtype))
+    assert sep(state.U.T, U0.T) < 1e-9
+
+
+@DTYPES
+def test_a_feature_may_be_unseen_for_long(dtype: Any) -> None:
+    rng, U0 = np.random.default_rng(0), basis(0, 6, 2)
+    tracker, seen = Petrels(0.9), np.ones((6, 50_000), dtype=bool)
+    seen[2, 100:-500] = False
+    V = 3.0 * U0 @ rng.normal(size=(2, 50_000))
+    state, _ = tracker.step(tracker.init(basis(1, 6, 2).astype(dtype)), V.astype(dtype), seen)
+    assert (unpack(state.D, 6) > 0.0).all()
+    assert sep(state.U.T, U0.T) < 1e-9
+
+
+# --- theory --------------------------------------------------------------------------------------
+
+
+def steps(tracker: Any, U: Array, V: Array, seen: Array) -> list[Array]:
+    """Return the bases after each sample."""
+    state, found = tracker.init(U), []
+    for t in range(V.shape[1]):
+        state, _ = tracker.step(state, V[:, [t]], seen[:, [t]])
+        found.append(state.U)
+    return found
+
+
+@pytest.mark.parametrize("tracker", [Petrels(1.0), PetrelsADMM(1.0)], ids=["petrels", "admm"])
+def test_the_change_of_the_basis_falls_like_one_over_t(tracker: Any) -> None:
+    """[T] Lemma 2, (30), for a stream at rest: the slope of log change over log t is about -1."""
+    density = 0.0 if tracker.name == "petrels" else 0.1
+    data = subspace_stream(8000, 20, 2, outlier_density=density, random_state=0)
+    start = np.linalg.qr(data.basis_at(0) + 0.1 * basis(0, 20, 2))[0]
+    found = steps(tracker, start, *columns(data))
+    change = np.array([np.linalg.norm(after - before) for before, after in pairwise(found)])
+    edges = np.geomspace(100, 7999, 8).astype(int)
+    mean = [change[a:b].mean() for a, b in pairwise(edges)]
+    slope = np.polyfit(np.log(np.sqrt(edges[1:] * edges[:-1])), np.log(mean), 1)[0]
+    assert -1.2 < slope < -0.85
+
+
+def losses(data: Any, U: Array, H: Array, t: int) -> tuple[float, float, float]:
+    """Return surrogate and empirical loss of the first t samples, and the latter's gradient.
+
+    The surrogate has the codes that samples had when they came, the loss the best for U.
+    """
+    V, seen = columns(data)
+    V, seen = V[:, :t], seen[:, :t]
+    best = reference.least_squares_codes(V.T, seen.T, U).T
+    old, new = ((V - U @ codes) * seen for codes in (H[:, :t], best))
+    return np.sum(old**2) / t, np.sum(new**2) / t, float(np.linalg.norm(new @ best.T) / t)
+
+
+@SEEDS
+def test_the_basis_nears_a_stationary_point(seed: int) -> None:
+    """[T] Theorem 1 and (32): surrogate and loss meet, and the gradient of the loss vanishes."""
+    data = subspace_stream(4000, 15, 2, outlier_density=0.0, missing=0.2, random_state=seed)
+    V, seen = columns(data)
+    tracker, gaps, slopes = Petrels(1.0), [], []
+    state, H = tracker.init(basis(seed, 15, 2)), np.empty((2, 0))
+    for start, stop in pairwise([0, 60, 500, 4000]):
+        state, track = tracker.step(state, V[:, start:stop], seen[:, start:stop])
+        H = np.hstack([H, track.H])
+        surrogate, loss, slope = losses(data, state.U, H, stop)
+        assert surrogate >= loss * (1 - 1e-9)
+        gaps.append((surrogate - loss) / loss)
+        slopes.append(slope / loss)
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < min(0.05, 0.1 * gaps[0])
+    assert slopes[0] > slopes[1] > slopes[2]
+    assert slopes[2] < 0.35 * slopes[0]
+
+
+@SEEDS
+def test_without_gaps_the_stationary_point_is_that_of_pca(seed: int) -> None:
+    data = subspace_stream(6000, 15, 2, outlier_density=0.0, missing=0.0, random_state=seed)
+    tracker = Petrels(1.0)
+    state, _ = tracker.step(tracker.init(basis(seed, 15, 2)), data.X.T)
+    best = np.linalg.svd(data.X, full_matrices=False)[2][:2]
+    assert sep(state.U.T, best) < 1e-2 * sep(best, data.basis_at(0).T)
+
+
+# --- Algorithm 2 ---------------------------------------------------------------------------------
+
+
+def dirty(seed: int, density: float = 0.2, intensity: float = 10.0) -> Any:
+    """Return samples of setting A of [T] as rows, a basis near the truth, and the noise level."""
+    data = subspace_stream(
+        40, 50, 2, outlier_density=density, outlier_intensity=intensity, random_state=seed
+    )
+    U = np.linalg.qr(data.basis_at(0) + 0.01 * basis(seed, 50, 2))[0]
+    return data.X, U, float(0.1 * np.sqrt(np.mean(data.clean**2)))
+
+
+def admm(x: Array, U: Array, knee: float, rounds: int, absolute: float, relative: float) -> Any:
+    """Return what the kernel's Algorithm 2 ends with on a sample, all of it seen."""
+    n, blocks = len(x), pack(U)
+    padded, mask, r = np.zeros((3, blocks.shape[0] * _kernels.LANES))
+    padded[:n], mask[:n], w = x, 1.0, np.empty(U.shape[1])
+    how = np.array([1.5, 1.5, 1.0, absolute, relative, rounds])
+    solved = kernel._admm(blocks, padded, mask, knee, 1e-12, how, w, r)
+    return w, solved
+
+
+@SEEDS
+@pytest.mark.parametrize("rounds", [1, 2, 10, 100])
+def test_admm_is_its_twin_round_by_round(seed: int, rounds: int) -> None:
+    X, U, noise = dirty(seed)
+    for x in X[:5]:
+        there = ~np.isnan(x)
+        w, solved = admm(x[there], U[there], 0.5 * noise, rounds, 0.0, 0.0)
+        twin = reference.alternated(x[there], U[there], 0.5 * noise, rounds)
+        np.testing.assert_allclose(w, twin.w, rtol=0, atol=1e-9 * np.abs(twin.w).max())
+        assert not solved
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("density", [0.05, 0.2, 0.4])
+@pytest.mark.parametrize("knee", [0.5, 1.0, 3.0])
+def test_admm_ends_at_the_minimum_that_newton_finds(seed: int, density: float, knee: float) -> None:
+    """The codes and s = S_rho(x - U w) of both solvers are those of the convex problem."""
+    X, U, noise = dirty(seed, density)
+    X, seen = np.nan_to_num(X), ~np.isnan(X)
+    H, solved = np.zeros((len(X), 2)), np.zeros(len(X), bool)
+    _kernels.huber_codes(X, seen, pack(U), knee * noise, 60, H, solved)
+    assert solved.all()
+    for h, x, there in zip(H[:10], X, seen, strict=False):
+        w, done = admm(x[there], U[there], knee * noise, 20_000, 1e-11, 0.0)
+        assert done
+        np.testing.assert_allclose(w, h, rtol=0, atol=1e-7 * np.abs(h).max())
+    for h, x, there in zip(H[:2], X, seen, strict=False):
+        s = reference.alternated(x[there], U[there], knee * noise, 3000).s
+        best = reference.shrunk(x[there] - U[there] @ h, knee * noise)
+        np.testing.assert_allclose(s, best, rtol=0, atol=1e-6 * noise)
+
+
+@pytest.mark.parametrize("intensity", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("density", [0.05, 0.2, 0.4])
+def test_outliers_cease_to_vary_within_the_cap(density: float, intensity: float) -> None:
+    """[T] Lemma 1, (28): |s^(k+1) - s^k| goes to zero within the cap of 500 rounds."""
+    X, U, noise = dirty(0, density, intensity)
+    for x in X[:10]:
+        there = ~np.isnan(x)
+        found = reference.alternated(x[there], U[there], noise, 500)
+        assert found.moves[-50:].max() < 1e-6 * noise
+        _, solved = admm(x[there], U[there], noise, 500, 1e-5, 1e-3)
+        assert solved
+
+
+def followed(data: Any, start: Array, sign: float) -> tuple[float, float]:
+    """Track naively with Algorithm 2 and (25); return SEP and the share of entries learned from."""
+    U, share = start, []
+    moments = np.tile(np.eye(2) * np.mean(data.clean**2), (len(U), 1, 1))
+    knee = 0.3 * np.sqrt(np.mean(data.clean**2))  # three noise levels
+    for x in data.X:
+        seen = ~np.isnan(x)
+        s = reference.alternated(x[seen], U[seen], knee, 60, sign=sign).s
+        kept = seen.copy()
+        kept[seen] = s == 0.0
+        share.append(kept.sum() / seen.sum())
+        if kept.sum() > 2:
+            w = reference.least_norm(x[kept], U[kept])
+            U, moments = reference.learned(U, moments, w, x, kept, 1.0, 1.0)
+    return sep(U.T, data.basis_at(0).T), float(np.mean(share))
+
+
+def test_the_printed_sign_does_not_track() -> None:
+    """An erratum of [T]: (15) has to add rho_1 (s - r); taken off, nothing is left to learn."""
+    data = subspace_stream(300, 20, 2, outlier_density=0.1, outlier_intensity=5.0, random_state=0)
+    start = np.linalg.qr(data.basis_at(0) + 0.3 * basis(0, 20, 2))[0]
+    begin = sep(start.T, data.basis_at(0).T)
+    meant, learned = followed(data, start, 1.0)
+    printed, hardly = followed(data, start, -1.0)
+    assert meant < 0.01 * begin
+    assert learned > 0.8
+    assert printed > 0.99 * begin
+    assert hardly < 0.01
+
+
+@pytest.mark.parametrize("density", [0.05, 0.2])
+def test_both_solvers_track(density: float) -> None:
+    data = subspace_stream(1000, 50, 2, outlier_density=density, random_state=0)
+    start = np.linalg.qr(data.basis_at(0) + 0.05 * basis(0, 50, 2))[0]
+    found = []
+    for solver in ("fast", "admm"):
+        tracker = PetrelsADMM(solver=solver)
+        state, track = tracker.step(tracker.init(start), *columns(data))
+        found.append((sep(state.U.T, data.basis_at(0).T), track.R != 0.0))
+    (fast, first), (slow, second) = found
+    assert max(fast, slow) < 1e-4
+    assert slow < 1.2 * fast
+    assert np.mean(first == second) > 0.998
+
+
+# --- parameters ----------------------------------------------------------------------------------
+
+
+def test_a_known_noise_level_stays() -> None:
+    data = subspace_stream(200, 20, 2, random_state=0)
+    tracker = PetrelsADMM(noise=0.25)
+    state, _ = tracker.step(tracker.init(basis(0, 20, 2)), *columns(data))
+    assert state.noise[0] == 0.25**2
+
+
+@pytest.mark.parametrize("density", [0.0, 0.2, 0.4])
+def test_the_noise_level_is_measured(density: float) -> None:
+    data = subspace_stream(2000, 50, 2, outlier_density=density, random_state=0)
+    tracker = PetrelsADMM()
+    state, _ = tracker.step(tracker.init(data.basis_at(0)), *columns(data))
+    rest = np.nan_to_num(data.X - data.clean - data.outliers)
+    level = np.sqrt(np.sum(rest**2) / np.sum(~np.isnan(data.X)))
+    assert np.sqrt(state.noise[0]) == pytest.approx(level, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("cls", "parameters"),
+    [
+        (Petrels, {"forgetting": 0.0}),
+        (Petrels, {"forgetting": 1.1}),
+        (Petrels, {"forgetting": float("nan")}),
+        (Petrels, {"step_size": "greedy"}),
+        (Petrels, {"ridge": 0.0}),
+        (PetrelsADMM, {"forgetting": -1.0}),
+        (PetrelsADMM, {"step_size": ""}),
+        (PetrelsADMM, {"ridge": -1.0}),
+        (PetrelsADMM, {"knee": 0.0}),
+        (PetrelsADMM, {"limit": float("inf")}),
+        (PetrelsADMM, {"noise": -0.1}),
+        (PetrelsADMM, {"memory": 0.0}),
+        (PetrelsADMM, {"solver": "newton"}),
+    ],
+)
+def test_parameters_without_meaning_are_refused(cls: Any, parameters: Any) -> None:
+    with pytest.raises(ParameterError, match=f"{next(iter(parameters))} should be"):
+        cls(**parameters)

@@ -1,0 +1,108 @@
+"""A first basis from dirty samples."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thalweg.metrics import sep
+from thalweg.synthetic import subspace_stream
+from thalweg.trackers.start import robust_basis
+
+Array = Any
+SEEDS = pytest.mark.parametrize("seed", range(2))
+
+
+def columns(data: Any) -> tuple[Array, Array]:
+    return np.nan_to_num(data.X).T, ~np.isnan(data.X).T
+
+
+def error(data: Any, K: int, **how: Any) -> float:
+    V, seen = columns(data)
+    U = robust_basis(V, K, seen, **how)
+    np.testing.assert_allclose(U.T @ U, np.eye(K), atol=1e-12)
+    return sep(U.T, data.basis_at(0).T)
+
+
+@SEEDS
+@pytest.mark.parametrize("intensity", [1.0, 10.0, 1e4])
+@pytest.mark.parametrize("density", [0.05, 0.2, 0.4])
+def test_outliers_and_gaps_do_not_matter(seed: int, density: float, intensity: float) -> None:
+    """As good as principal components of clean data, up to what the outliers take away."""
+    how = {"outlier_density": density, "outlier_intensity": intensity, "random_state": seed}
+    data = subspace_stream(200, 50, 2, **how)
+    clean = data.X - data.outliers
+    oracle = np.linalg.svd(np.where(np.isnan(clean), data.clean, clean), full_matrices=False)[2][:2]
+    assert error(data, 2) < 5 * sep(oracle, data.basis_at(0).T)
+
+
+@SEEDS
+@pytest.mark.parametrize("sign", ["nonnegative", "any"])
+def test_without_noise_it_is_exact(seed: int, sign: Any) -> None:
+    data = subspace_stream(
+        150, 30, 3, outlier_density=0.2, outlier_sign=sign, snr=np.inf, random_state=seed
+    )
+    assert error(data, 3) < 1e-7
+
+
+@SEEDS
+def test_samples_with_hardly_more_entries_than_codes(seed: int) -> None:
+    data = subspace_stream(1500, 30, 2, outlier_density=0.0, missing=0.85, random_state=seed)
+    assert np.median((~np.isnan(data.X)).sum(axis=1)) < 8
+    assert error(data, 2) < 1e-2
+
+
+@SEEDS
+def test_more_features_than_are_looked_at_first(seed: int) -> None:
+    data = subspace_stream(60, 1500, 2, outlier_density=0.2, random_state=seed)
+    assert error(data, 2) < 1e-3
+
+
+@SEEDS
+@pytest.mark.parametrize("power", [-200, 200])
+def test_units_do_not_matter(seed: int, power: int) -> None:
+    V, seen = columns(subspace_stream(100, 20, 2, outlier_density=0.2, random_state=seed))
+    one, other = robust_basis(V, 2, seen), robust_basis(V * 2.0**power, 2, seen)
+    assert sep(one.T, other.T) < 1e-15
+
+
+def test_what_stands_behind_a_gap_does_not_matter() -> None:
+    V, seen = columns(subspace_stream(100, 20, 2, random_state=0))
+    other = robust_basis(np.where(seen, V, 1e12), 2, seen)
+    assert np.array_equal(robust_basis(V, 2, seen), other)
+
+
+def test_no_mask_is_a_mask_without_gaps() -> None:
+    V = subspace_stream(100, 20, 2, missing=0.0, random_state=0).X.T
+    assert np.array_equal(robust_basis(V, 2), robust_basis(V, 2, np.ones(V.shape, bool)))
+
+
+@SEEDS
+def test_a_guess_does_no_harm(seed: int) -> None:
+    data = subspace_stream(100, 30, 3, outlier_density=0.3, random_state=seed)
+    alone, right = error(data, 3), error(data, 3, guess=data.basis_at(0))
+    wrong = error(data, 3, guess=np.linalg.qr(np.random.default_rng(0).normal(size=(30, 3)))[0])
+    assert max(right, wrong) < 1.2 * alone
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("F", "N", "K"), [(5, 1, 3), (5, 2, 5), (1, 4, 1), (6, 40, 6)])
+def test_any_size_has_a_basis(F: int, N: int, K: int, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(F, N)).astype(dtype)
+    for seen in (None, rng.random(V.shape) < 0.5, np.zeros(V.shape, bool)):
+        U = robust_basis(V, K, seen)
+        assert U.shape == (F, K)
+        assert U.dtype == dtype
+        np.testing.assert_allclose(U.T @ U, np.eye(K), atol=1e-5)
+
+
+def test_zeros_and_constants_are_endured() -> None:
+    for V in (np.zeros((6, 10)), np.ones((6, 10)), np.eye(6), np.eye(30)):
+        U = robust_basis(V, 2)
+        np.testing.assert_allclose(U.T @ U, np.eye(2), atol=1e-12)
+
+
+def test_the_same_seed_gives_the_same_basis() -> None:
+    V, seen = columns(subspace_stream(100, 20, 2, random_state=0))
+    assert np.array_equal(robust_basis(V, 2, seen, seed=3), robust_basis(V, 2, seen, seed=3))
