@@ -6,6 +6,7 @@ cache of a kernel does not see changes in other files, so that kernels which cal
 live in the same one.
 """
 
+from thalweg._kernels.approximation import approximate, project, shuffled
 from thalweg._kernels.atoms import sweep_atoms
 from thalweg._kernels.codes import CAPPED, SOLVED, alternate_l1, envelope_l1, nonnegative_codes
 from thalweg._kernels.counts import count_codes, products_at
@@ -15,10 +16,13 @@ __all__ = [
     "CAPPED",
     "SOLVED",
     "alternate_l1",
+    "approximate",
     "count_codes",
     "envelope_l1",
     "nonnegative_codes",
     "products_at",
+    "project",
+    "shuffled",
     "sweep_atoms",
     "sweep_rows",
     "weighted_grams",

@@ -11,10 +11,12 @@ from thalweg.estimators._surface import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.estimators.online_nmf import OnlineNMF
+from thalweg.estimators.or_nmf import ORNMF
 from thalweg.estimators.robust_nmf import RobustNMF
 from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
 
 __all__ = [
+    "ORNMF",
     "Decomposition",
     "DivergenceNMF",
     "OnlineFactorization",
