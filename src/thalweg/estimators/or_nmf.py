@@ -1,27 +1,25 @@
 """Online NMF by robust stochastic approximation: [R]."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Encoder
-from thalweg.encoders.fast import Fast
 from thalweg.encoders.newton import Newton
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._divergence import Diverging
 from thalweg.estimators._input import Batch
+from thalweg.estimators._plain import LEAST_SQUARES
 from thalweg.estimators._streaming import Progress, Streaming
-from thalweg.prox.l1 import L1
 from thalweg.updates import DictionaryUpdate
 from thalweg.updates.robust_approximation import Buffer, RobustApproximation
 
 __all__ = ["ORNMF"]
 
-# No residual is worth an outlier at this price: what is left is exact nonnegative least squares.
-_NO_OUTLIERS = L1(1e30)
 # Relative accuracy of codes that have no closed form.
 _CODES = 1e-4
 # [R] II-C keeps 20 samples; fewer than twice as many as components leave these undetermined.
@@ -161,7 +159,7 @@ class ORNMF(Diverging, Streaming):
     def _encoder(self) -> Encoder:
         penalty = self._code_penalty()
         if isinstance(self.loss_, SquaredL2):
-            return Fast(outliers=_NO_OUTLIERS, penalty=penalty)
+            return replace(LEAST_SQUARES, penalty=penalty)
         return Newton(loss=self.loss_, penalty=penalty, tol=_CODES)
 
     def _update(self) -> DictionaryUpdate[Buffer]:
