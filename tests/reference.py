@@ -103,6 +103,16 @@ def sweep_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Arr
     return W
 
 
+def sweep_bordered(A: Array, B: Array, W: Array, project: Project, free: Array) -> Array:
+    """Return W after each free column has been minimised over in turn, from scratch."""
+    W = W.copy()
+    for k in range(W.shape[1]):
+        if free[k] and A[k, k] > 0:
+            others = sum((W[:, j] * A[j, k] for j in range(W.shape[1]) if j != k), 0.0)
+            W[:, k] = project((B[:, k] - others) / A[k, k])
+    return W
+
+
 def shuffled(n: int, seed: int) -> tuple[list[int], int]:
     """Return a permutation by Fisher and Yates with splitmix64, and the generator's new state."""
     order, wrap = list(range(n)), 2**64 - 1

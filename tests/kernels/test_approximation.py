@@ -82,3 +82,23 @@ def test_every_permutation_is_as_likely() -> None:
         counts[order] = counts.get(order, 0) + 1
     assert len(counts) == 6
     assert sum((c - 1000) ** 2 / 1000 for c in counts.values()) < 20.5
+
+
+@every_set
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_sweep_is_that_of_the_twin(g: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(3)
+    H, V = rng.random((5, 12)), rng.random((9, 12))
+    A, B, W = H @ H.T, V @ H.T, g.prox(rng.random((9, 5)))
+    free = np.array([True, True, False, True, True])
+    A[4] = A[:, 4] = B[:, 4] = 0.0  # an atom that nothing has used
+    rows = np.array(W.T, dtype, order="C")
+    value, fall = _kernels.sweep_bordered(
+        A.astype(dtype), np.array(B.T, dtype, order="C"), rows, *g.border, free
+    )
+    expected = reference.sweep_bordered(A, B, W, g.prox, free)
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(rows.T, expected, rtol=0, atol=tolerance)
+    before, after = (reference.dictionary_objective(A, B, X) for X in (W, expected))
+    assert value == pytest.approx(before, rel=tolerance, abs=tolerance)
+    assert fall == pytest.approx(before - after, rel=100 * tolerance, abs=tolerance)

@@ -77,7 +77,7 @@ def test_a_step_is_the_transcription(constraint: Any, loss: Any, gaps: bool) -> 
 
     def gradient(W: Array, v: Array, h: Array) -> Array:
         i = int(np.flatnonzero((v[:, None] == V).all(axis=0))[0])
-        p = W @ h if isinstance(loss, SquaredL2) else np.maximum(W @ h, 0.01 * v)
+        p = W @ h if isinstance(loss, SquaredL2) else np.maximum(W @ h, 0.1 * v)
         e = loss.grad(v[:, None], p[:, None])[:, 0]
         if seen is not None:
             e = np.where(seen[:, i], e, 0.0)

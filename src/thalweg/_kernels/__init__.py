@@ -6,7 +6,7 @@ cache of a kernel does not see changes in other files, so that kernels which cal
 live in the same one.
 """
 
-from thalweg._kernels.approximation import approximate, project, shuffled
+from thalweg._kernels.approximation import approximate, project, shuffled, sweep_bordered
 from thalweg._kernels.atoms import sweep_atoms
 from thalweg._kernels.codes import CAPPED, SOLVED, alternate_l1, envelope_l1, nonnegative_codes
 from thalweg._kernels.counts import count_codes, products_at
@@ -24,6 +24,7 @@ __all__ = [
     "project",
     "shuffled",
     "sweep_atoms",
+    "sweep_bordered",
     "sweep_rows",
     "weighted_grams",
 ]

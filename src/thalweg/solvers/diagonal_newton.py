@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Indices, Mask
 from thalweg.prox import Prox
 from thalweg.solvers import Status
 from thalweg.solvers._quadratic import objective, settled
@@ -58,10 +58,7 @@ class DiagonalNewton:
         for _ in range(self.max_iter):
             slope = W @ A - B
             while True:
-                move = np.zeros_like(W)
-                for k in moving:
-                    step = factor / curve[k]
-                    move[:, k] = g.prox(W[:, k] - W.dtype.type(step) * slope[:, k], step) - W[:, k]
+                move = _moved(W, slope, g, moving, factor / curve[moving]) - W
                 squares = np.einsum("fk,fk->k", move, move, dtype=np.float64)
                 bent = float(np.vdot(move @ A, move))
                 # A is at most its diagonal times the number of columns.
@@ -73,3 +70,15 @@ class DiagonalNewton:
             if settled(previous, value, constant, self.tol):
                 return W, Status.CONVERGED
         return W, Status.CAPPED
+
+
+def _moved(W: Array, slope: Array, g: Prox, moving: Indices, steps: Array) -> Array:
+    """Return W with some columns after a step of their own and the prox of g."""
+    new = W.copy()
+    tried = W[:, moving] - steps.astype(W.dtype) * slope[:, moving]
+    if hasattr(g, "border"):  # for a set the step does not matter
+        new[:, moving] = g.prox(tried)
+        return new
+    for column, k, step in zip(tried.T, moving, steps, strict=True):
+        new[:, k] = g.prox(column.copy(), float(step))
+    return new
