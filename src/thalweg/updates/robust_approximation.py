@@ -174,9 +174,7 @@ class RobustApproximation:
             _exponent(self.loss),
             (self.l1, self.l2),
             border,
-            np.array(
-                [np.broadcast_to(b, len(W) if bounds else 0) for b in bounds or (0, 0)], W.dtype
-            ),
+            _bounds(bounds, W),
             self.frozen,
             self.tol,
             max(2, size),
@@ -251,6 +249,13 @@ def _latest(parts: list[Array], size: int | None) -> Array:
     """Return the last rows of parts that follow one another, in memory of their own."""
     joined: Array = np.concatenate(parts)
     return joined if size is None or len(joined) <= size else joined[-size:].copy()
+
+
+def _bounds(bounds: tuple[Array, Array] | None, W: Array) -> Array:
+    """Return the bounds of each row of W, one below the other; of none, if there are none."""
+    if bounds is None:
+        return np.empty((2, 0), W.dtype)
+    return np.array([np.broadcast_to(b, len(W)) for b in bounds], W.dtype)
 
 
 def _exponent(loss: Divergence) -> float:
