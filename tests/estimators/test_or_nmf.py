@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.decomposition import NMF
 
@@ -16,6 +17,7 @@ from thalweg.prox.box import Box
 from thalweg.prox.l1 import L1
 from thalweg.prox.simplex import Simplex
 from thalweg.prox.squared_l2 import SquaredL2
+from thalweg.updates.robust_approximation import Buffer
 
 
 def data(n: int = 300, n_features: int = 20, rank: int = 3, seed: int = 0) -> Array:
@@ -234,3 +236,32 @@ def test_faces(shared_data: Any) -> None:
     )
     model = ORNMF(10, epochs=2, random_state=0).fit(X)
     assert -model.score(X) < 1.25 * batch
+
+
+@pytest.mark.parametrize("loss", ["itakura-saito", "kl"])
+def test_other_losses_take_zeros_gaps_sparse_and_single_precision(loss: str) -> None:
+    X = data(80)
+    X = np.where(np.median(X) > X, 0.0, X)
+    model = ORNMF(3, loss=loss, random_state=0)
+    dense = model.fit(X).components_
+    thin = model.fit(sparse.csr_array(X)).components_
+    np.testing.assert_allclose(thin, dense, atol=1e-6)  # the floor is a sum in another order
+    gappy = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+    narrow = model.fit(gappy.astype(np.float32))
+    assert narrow.components_.dtype == np.float32
+    found = narrow.decompose(gappy.astype(np.float32))
+    assert all(np.isfinite(part).all() for part in found)
+    np.testing.assert_allclose(narrow.components_.sum(axis=1), 1.0, rtol=1e-5)
+
+
+def test_a_stream_goes_on_from_its_arrays() -> None:
+    """All that a stream needs is components, arrays of its state, and counts."""
+    X = data(60)
+    whole = ORNMF(3, random_state=0).partial_fit(X[:30])
+    state = [np.array(part) for part in whole.statistics_]
+    other = ORNMF(3, random_state=99).partial_fit(X[:1])
+    other.components_ = whole.components_.copy()
+    other.statistics_ = Buffer(*state)
+    whole.partial_fit(X[30:])
+    other.partial_fit(X[30:])
+    assert np.array_equal(other.components_, whole.components_)

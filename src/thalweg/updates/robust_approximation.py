@@ -184,11 +184,12 @@ class RobustApproximation:
 
     def merge(self, states: Sequence[Buffer]) -> Buffer:
         """Return the latest samples of all states, of each the same number."""
-        each = None if self.buffer_size is None else max(1, self.buffer_size // len(states))
+        size = self.buffer_size
+        each = None if size is None else max(1, size // len(states))
         return states[0]._replace(
-            V=_latest([s.V.T[-each:] if each else s.V.T for s in states], self.buffer_size).T,
-            H=_latest([s.H.T[-each:] if each else s.H.T for s in states], self.buffer_size).T,
-            cost=_latest([s.cost[-each:] if each else s.cost for s in states], self.buffer_size),
+            V=_latest([_latest([s.V.T], each) for s in states], size).T,
+            H=_latest([_latest([s.H.T], each) for s in states], size).T,
+            cost=_latest([_latest([s.cost], each) for s in states], size),
             bound=np.asarray(max(s.bound for s in states)),
             n_windows=np.asarray(sum(s.n_windows for s in states)),
             n_samples=np.asarray(sum(s.n_samples for s in states)),
