@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thalweg import metrics as metrics, synthetic as synthetic
     from thalweg.estimators import (
+        ORNMF as ORNMF,
         RPCAGD as RPCAGD,
         Decomposition as Decomposition,
         DivergenceNMF as DivergenceNMF,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 # Public names and where they live; each is loaded when it is first asked for, so that
 # `import thalweg` stays light. Type checkers read the block above.
 _HOMES = {
+    "ORNMF": "thalweg.estimators",
     "Decomposition": "thalweg.estimators",
     "DivergenceNMF": "thalweg.estimators",
     "Grasta": "thalweg.estimators",

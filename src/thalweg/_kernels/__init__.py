@@ -6,6 +6,7 @@ cache of a kernel does not see changes in other files, so that kernels which cal
 live in the same one.
 """
 
+from thalweg._kernels.approximation import approximate, project, shuffled, sweep_bordered
 from thalweg._kernels.atoms import sweep_atoms
 from thalweg._kernels.codes import CAPPED, SOLVED, alternate_l1, envelope_l1, nonnegative_codes
 from thalweg._kernels.counts import count_codes, products_at
@@ -43,16 +44,20 @@ __all__ = [
     "PROXIMAL",
     "SOLVED",
     "alternate_l1",
+    "approximate",
     "count_codes",
     "envelope_l1",
     "huber_codes",
     "least_squares_codes",
     "nonnegative_codes",
     "products_at",
+    "project",
     "recover_sparse",
     "rejecting_codes",
     "robust_codes",
+    "shuffled",
     "sweep_atoms",
+    "sweep_bordered",
     "sweep_rows",
     "track_grouse",
     "track_l1",

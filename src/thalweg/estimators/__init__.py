@@ -16,6 +16,7 @@ from thalweg.estimators.norst import Norst
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.estimators.online_nmf import OnlineNMF
 from thalweg.estimators.online_robust_pca import OnlineRobustPCA
+from thalweg.estimators.or_nmf import ORNMF
 from thalweg.estimators.petrels import Petrels
 from thalweg.estimators.petrels_admm import PetrelsADMM
 from thalweg.estimators.petrels_cfar import PetrelsCFAR
@@ -27,6 +28,7 @@ from thalweg.estimators.roseta import Roseta
 from thalweg.estimators.rpca_gd import RPCAGD
 
 __all__ = [
+    "ORNMF",
     "RPCAGD",
     "Decomposition",
     "DivergenceNMF",
