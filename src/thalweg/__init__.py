@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         OnlineNMF as OnlineNMF,
         RobustNMF as RobustNMF,
         RobustOnlineNMF as RobustOnlineNMF,
+        SparseArchetypalNMF as SparseArchetypalNMF,
         rivals as rivals,
     )
     from thalweg.updates import half_life as half_life
@@ -36,6 +37,7 @@ _HOMES = {
     "OnlineNMF": "thalweg.estimators",
     "RobustNMF": "thalweg.estimators",
     "RobustOnlineNMF": "thalweg.estimators",
+    "SparseArchetypalNMF": "thalweg.estimators",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "rivals": "thalweg.estimators",

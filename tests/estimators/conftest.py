@@ -18,12 +18,18 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     # a cap that keeps the many fits below short; convergence has tests of its own
     "RobustNMF": [{"solver": solver, "max_iter": 50} for solver in SOLVERS],
 }
+# Caps that keep the many fits below short; likewise.
+SHORT: dict[str, list[dict[str, Any]]] = {"SparseArchetypalNMF": [{"path": 3, "max_iter": 30}]}
 ESTIMATORS = {
     name: cls
     for name in room.__all__
     if inspect.isclass(cls := getattr(room, name)) and hasattr(cls, "fit")
 }
-VARIANTS = [(cls, option) for name, cls in ESTIMATORS.items() for option in OPTIONS.get(name, [{}])]
+VARIANTS = [
+    (cls, option)
+    for name, cls in ESTIMATORS.items()
+    for option in OPTIONS.get(name, SHORT.get(name, [{}]))
+]
 
 Make = Callable[..., Any]
 

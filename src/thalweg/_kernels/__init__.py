@@ -10,6 +10,8 @@ from thalweg._kernels.atoms import sweep_atoms
 from thalweg._kernels.codes import CAPPED, SOLVED, alternate_l1, envelope_l1, nonnegative_codes
 from thalweg._kernels.counts import count_codes, products_at
 from thalweg._kernels.rows import sweep_rows, weighted_grams
+from thalweg._kernels.simplex import simplex_codes
+from thalweg._kernels.supports import sweep_supports
 
 __all__ = [
     "CAPPED",
@@ -19,7 +21,9 @@ __all__ = [
     "envelope_l1",
     "nonnegative_codes",
     "products_at",
+    "simplex_codes",
     "sweep_atoms",
     "sweep_rows",
+    "sweep_supports",
     "weighted_grams",
 ]

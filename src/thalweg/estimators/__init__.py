@@ -13,6 +13,7 @@ from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.estimators.online_nmf import OnlineNMF
 from thalweg.estimators.robust_nmf import RobustNMF
 from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
+from thalweg.estimators.sparse_archetypal_nmf import SparseArchetypalNMF
 
 __all__ = [
     "Decomposition",
@@ -22,5 +23,6 @@ __all__ = [
     "Progress",
     "RobustNMF",
     "RobustOnlineNMF",
+    "SparseArchetypalNMF",
     "rivals",
 ]

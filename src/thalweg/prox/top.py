@@ -48,11 +48,14 @@ class Top:
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
         """Return the nearest columns in the set; ``step`` does not matter."""
-        u = np.zeros_like(x)
-        # A stable sort of -x, other than a reversed sort of x, leaves ties in their order.
-        kept = np.argsort(-x, axis=0, kind="stable")[: self.count]
-        np.put_along_axis(u, kept, np.maximum(np.take_along_axis(x, kept, axis=0), 0), axis=0)
-        return u
+        if self.count >= len(x):
+            u: Array = np.maximum(x, 0)
+            return u
+        last = np.partition(-x, self.count - 1, axis=0)[self.count - 1]
+        kept, tied = -x < last, -x == last
+        # Of entries that equal the last one kept, the first ones fill the places that are left.
+        kept |= tied & (np.cumsum(tied, axis=0) <= self.count - np.count_nonzero(kept, axis=0))
+        return np.where(kept & (x > 0), x, x.dtype.type(0))
 
     def conjugate(self, y: Array) -> Array:
         """Return 0 for each column that is <= 0, and inf for the others."""
