@@ -1,4 +1,4 @@
-"""Continuation: from problems that are easier, in weight or in sparsity, to the one at hand."""
+"""Continuation: from a large weight, where the problem is nearly convex, to the one at hand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -49,6 +49,13 @@ class Stop(NamedTuple):
     sweeps: int
     swaps: int
 
+    @classmethod
+    def of(cls, problem: Problem, ended: Ended) -> "Stop":
+        """Note where a descent ended."""
+        found = ended.point
+        sizes = (ended.sweeps, ended.swaps)
+        return cls(problem.weight, problem.nonzeros, found.objective, found.state.H, *sizes)
+
 
 def weights_down_to(weight: float, count: int) -> list[float]:
     """Return so many weights from 30 to the given one, in equal ratios.
@@ -77,16 +84,10 @@ def _unchanged(rows: Rows, _: State) -> Rows:
 class Path:
     """Solves (17) along falling weights, each from the solution before.
 
-    With ``thinning`` the weights fall with any number of nonzeros allowed, and then, at the last
-    one, nonzeros are taken away in that many equal shares. Entries that would be cut off at once
-    have the time to hand over to others.
-
     Parameters
     ----------
     count : int
         Number of weights; 1 for the last one alone.
-    thinning : int
-        Number of shares; 0 keeps to the sparsity from the beginning, as [A] does.
     descent : Descent
         How each problem is solved; the last one to its tolerance.
     short : int
@@ -99,13 +100,12 @@ class Path:
     >>> from thalweg.archetypes.path import Path
     >>> from thalweg.archetypes.starts import zero
     >>> problem = Problem(Rows.of(np.eye(3)), weight=1.0, nonzeros=2)
-    >>> stops, _, _ = Path(count=2, thinning=2).run(problem, zero(problem.rows, 2))
-    >>> [stop.nonzeros for stop in stops]
-    [None, None, 4, 2]
+    >>> stops, _, _ = Path(count=2).run(problem, zero(problem.rows, 2))
+    >>> [stop.weight for stop in stops]
+    [30.0, 1.0]
     """
 
     count: int = 8
-    thinning: int = 0
     descent: Descent = field(default_factory=Descent)
     short: int = 40
 
@@ -120,24 +120,15 @@ class Path:
 
         Returned are the stops, how the last one ended, and its data.
         """
-        rows, stops, goals = problem.rows, [], self._goals(problem, state.H.size)
-        for number, (weight, nonzeros) in enumerate(goals, 1):
-            last = number == len(goals)
+        rows, stops = problem.rows, list[Stop]()
+        for weight in weights_down_to(problem.weight, self.count):
+            last = len(stops) == self.count - 1
             descent = self.descent if last else replace(self.descent, max_sweeps=self.short)
-            state = state._replace(H=nearest_sparse(state.H, nonzeros))
-            ended = descent.run(Problem(rows, weight, nonzeros), state, watch)
-            point, state = ended.point, ended.point.state
-            stops.append(
-                Stop(weight, nonzeros, point.objective, state.H, ended.sweeps, ended.swaps)
-            )
+            state = state._replace(H=nearest_sparse(state.H, problem.nonzeros))
+            goal = Problem(rows, weight, problem.nonzeros)
+            ended = descent.run(goal, state, watch)
+            state = ended.point.state
+            stops.append(Stop.of(goal, ended))
             if not last:
                 rows = refill(rows, state)
         return tuple(stops), ended, rows
-
-    def _goals(self, problem: Problem, entries: int) -> list[tuple[float, int | None]]:
-        weights = weights_down_to(problem.weight, self.count)
-        if problem.nonzeros is None or not self.thinning:
-            return [(weight, problem.nonzeros) for weight in weights]
-        shares = np.linspace(entries, problem.nonzeros, self.thinning + 1)[1:]
-        thinner = [(problem.weight, int(share)) for share in shares.round()]
-        return [*((weight, None) for weight in weights), *thinner]

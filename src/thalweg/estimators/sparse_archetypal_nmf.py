@@ -15,6 +15,7 @@ from thalweg.archetypes.codes import SimplexCodes
 from thalweg.archetypes.descent import Descent, Ended, Watch
 from thalweg.archetypes.outer import OuterApproximation
 from thalweg.archetypes.path import Path, Refill, Stop
+from thalweg.archetypes.widening import widen
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
@@ -26,10 +27,9 @@ from thalweg.estimators._threads import few_threads
 __all__ = ["SparseArchetypalNMF"]
 
 _STARTS = ("auto", "mip", "projections", "robust-projections", "random", "samples", "zero")
-# Those of "auto", the first one also with thinning; of data with more entries than that the first
-# two.
+# Those of "auto"; of data with more entries than that the first two. So many of them are widened.
 _TRIED = ("projections", "robust-projections", "zero", "samples", "random")
-_LARGE = 2**25
+_LARGE, _WIDENED = 2**25, 3
 # Sweeps after which starts of the outer approximation are compared.
 _SHORT = 10
 
@@ -58,15 +58,14 @@ class SparseArchetypalNMF(Factorization):
         ``"robust-projections"`` means of samples next to these; ``"samples"`` and ``"random"``
         are samples and numbers by chance; ``"zero"`` lets archetypes split off one by one;
         ``"mip"`` is the outer approximation of [A] by integer programming, within ``mip_time``.
-        ``"auto"`` tries all of these but the last, and projections with thinning as well, and
-        keeps the lowest objective; on very large data it tries the projections only. An array
-        is taken as it is, without the path.
+        ``"auto"`` tries all of these but the last, on very large data the first two, widens the
+        best ones, and keeps the lowest objective. An array is taken as it is, without the path.
     path : int, default=8
         Number of weights from 30 down to ``weight``, each problem begun at the last solution.
         1 goes to ``weight`` at once.
-    thinning : int, default=16
-        For ``"auto"``: in how many shares nonzeros are taken away from a dense solution, until
-        ``sparsity`` is reached. 0 leaves that out.
+    widening : int, default=5
+        For ``"auto"``: how often the three best solutions may have more nonzeros for a while, and
+        are then brought back to ``sparsity``. What is not better is not kept. 0 leaves it out.
     local_search : bool, default=True
         Whether nonzeros may change places with zeros, wherever that lowers the objective.
     mip_time : float, default=60.0
@@ -101,6 +100,8 @@ class SparseArchetypalNMF(Factorization):
         Share by which one more step would change the components.
     init_ : str
         The start that was kept.
+    starts_ : dict of str to float
+        The objective that each start led to.
     n_iter_, n_swaps_ : int
         Sweeps of all starts; places that nonzeros changed on the path that was kept.
     outlier_share_ : float
@@ -143,7 +144,7 @@ class SparseArchetypalNMF(Factorization):
         weight: float = 1.0,
         init: Any = "auto",
         path: int = 8,
-        thinning: int = 16,
+        widening: int = 5,
         local_search: bool = True,
         mip_time: float = 60.0,
         tol: float = 1e-5,
@@ -157,7 +158,7 @@ class SparseArchetypalNMF(Factorization):
         self.weight = weight
         self.init = init
         self.path = path
-        self.thinning = thinning
+        self.widening = widening
         self.local_search = local_search
         self.mip_time = mip_time
         self.tol = tol
@@ -190,12 +191,12 @@ class SparseArchetypalNMF(Factorization):
             runs = self._runs(problem, count)
             self._begin(X)
             ran = [run(problem, partial(_refilled, seen), self._note) for run in runs]
-            best = min(ran, key=lambda run: run.ended.point.objective)
-            if len(ran) > 1:  # the one that is kept is shown last
-                kept = Problem(best.rows, problem.weight, problem.nonzeros)
-                again = Descent(self.tol, 1, bool(self.local_search))
-                best = best._replace(ended=again.run(kept, best.ended.point.state, self._note))
-            self._keep(best)
+            self.starts_ = {run.name: run.ended.point.objective for run in ran}
+            ran.sort(key=lambda run: run.ended.point.objective)
+            if len(ran) > 1:
+                best = [self._widened(run, problem) for run in ran[:_WIDENED]]
+                ran = [self._shown(min(best, key=lambda run: run.ended.point.objective), problem)]
+            self._keep(ran[0])
         return self
 
     def _encoder(self) -> Encoder:
@@ -219,6 +220,29 @@ class SparseArchetypalNMF(Factorization):
             self.history_.append(progress)
         if self.callback is not None:
             self.callback(progress)
+
+    def _widened(self, run: "_Run", problem: Problem) -> "_Run":
+        """Return a run with detours through denser archetypes."""
+        if problem.nonzeros is None:
+            return run
+        problem = replace(problem, rows=run.rows)
+        found = widen(problem, run.ended, self._descent(), self.widening, self._note)
+        stops = run.stops + tuple(Stop.of(problem, ended) for ended in found[1:])
+        return run._replace(ended=found[-1], stops=stops)
+
+    def _shown(self, run: "_Run", problem: Problem) -> "_Run":
+        """Return a run after one more sweep, so that what is kept is what was shown last."""
+        problem = replace(problem, rows=run.rows)
+        once = replace(self._descent(), max_sweeps=1)
+        ended = once.run(problem, run.ended.point.state, self._note)
+        return run._replace(ended=ended, stops=(*run.stops[:-1], Stop.of(problem, ended)))
+
+    def _descent(self) -> Descent:
+        return Descent(
+            parameters.check_positive("tol", self.tol),
+            parameters.check_count("max_iter", self.max_iter),
+            bool(self.local_search),
+        )
 
     def _keep(self, run: "_Run") -> None:
         H, W, T = run.ended.point.state
@@ -259,18 +283,13 @@ class SparseArchetypalNMF(Factorization):
 
     def _runs(self, problem: Problem, k: int) -> list["_Planned"]:
         """Return the starts to try, each with its path; all parameters are checked here."""
-        descent = Descent(
-            parameters.check_positive("tol", self.tol),
-            parameters.check_count("max_iter", self.max_iter),
-            bool(self.local_search),
-        )
-        path = Path(parameters.check_count("path", self.path), descent=descent)
+        path = Path(parameters.check_count("path", self.path), self._descent())
         parameters.check_positive("mip_time", self.mip_time)
-        thinning: Any = self.thinning
-        if not isinstance(thinning, (int, np.integer)) or thinning < 0:
+        rounds: Any = self.widening
+        if not isinstance(rounds, (int, np.integer)) or rounds < 0:
             raise ParameterError(
-                f"thinning should be a whole number that is 0 or more, but {thinning!r} came. "
-                "0 leaves thinning out."
+                f"widening should be a whole number that is 0 or more, but {rounds!r} came. "
+                "0 leaves it out."
             )
         rng = parameters.generator(self.random_state)
         if not isinstance(self.init, str):
@@ -290,8 +309,6 @@ class SparseArchetypalNMF(Factorization):
             # a generator for each, so that each is the start that users get by its name
             start = partial(self._start, name, problem, k, deepcopy(rng))
             yield _Planned(name, path, start)
-            if name == _TRIED[0] and self.thinning and problem.nonzeros is not None:
-                yield _Planned(f"{name}, thinned", replace(path, thinning=self.thinning), start)
 
     def _start(self, name: str, problem: Problem, k: int, rng: np.random.Generator) -> State:
         rows = problem.rows
@@ -316,7 +333,7 @@ class SparseArchetypalNMF(Factorization):
             OuterApproximation(k, anchors, seconds=seconds).run(rows, nonzeros).state
             for anchors in (None, starts.projections(rows, k))
         ]
-        short = Descent(self.tol, _SHORT, False)
+        short = Descent(max_sweeps=_SHORT, swaps=False)
         return min(states, key=lambda state: short.run(problem, state).point.objective)
 
 

@@ -3,17 +3,29 @@
 Rows are samples. NaN means missing: such an entry is left out of every sum.
 """
 
+from thalweg.metrics.archetypes import (
+    Robustness,
+    archetype_distance,
+    hull_distance,
+    robustness,
+    sparsity,
+)
 from thalweg.metrics.clusters import entropy, purity
 from thalweg.metrics.losses import empirical_loss, psnr, reconstruction_loss, surrogate_loss
 from thalweg.metrics.outliers import OutlierScores, outlier_scores
 
 __all__ = [
     "OutlierScores",
+    "Robustness",
+    "archetype_distance",
     "empirical_loss",
     "entropy",
+    "hull_distance",
     "outlier_scores",
     "psnr",
     "purity",
     "reconstruction_loss",
+    "robustness",
+    "sparsity",
     "surrogate_loss",
 ]

@@ -3,6 +3,7 @@
 Rows are samples. The same seed gives the same data.
 """
 
+from thalweg.synthetic.archetypes import Mixtures, archetypal_mixtures
 from thalweg.synthetic.copies import replicate
 from thalweg.synthetic.counts import SparseCounts, sparse_counts
 from thalweg.synthetic.noises import NoisyData, nmf_with_noise
@@ -10,10 +11,12 @@ from thalweg.synthetic.outliers import OutlierData, nmf_with_outliers
 from thalweg.synthetic.scene import Scene, moving_scene
 
 __all__ = [
+    "Mixtures",
     "NoisyData",
     "OutlierData",
     "Scene",
     "SparseCounts",
+    "archetypal_mixtures",
     "moving_scene",
     "nmf_with_noise",
     "nmf_with_outliers",
