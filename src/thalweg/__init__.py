@@ -24,6 +24,11 @@ if TYPE_CHECKING:
         SparseArchetypalNMF as SparseArchetypalNMF,
         rivals as rivals,
     )
+    from thalweg.estimators.selection import (
+        select as select,
+        select_weight as select_weight,
+    )
+    from thalweg.estimators.sign_splitter import SignSplitter as SignSplitter
     from thalweg.updates import half_life as half_life
 
     __version__: str
@@ -37,10 +42,13 @@ _HOMES = {
     "OnlineNMF": "thalweg.estimators",
     "RobustNMF": "thalweg.estimators",
     "RobustOnlineNMF": "thalweg.estimators",
+    "SignSplitter": "thalweg.estimators.sign_splitter",
     "SparseArchetypalNMF": "thalweg.estimators",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "rivals": "thalweg.estimators",
+    "select": "thalweg.estimators.selection",
+    "select_weight": "thalweg.estimators.selection",
     "synthetic": "thalweg",
 }
 

@@ -75,7 +75,7 @@ def _advance(w: Any, g: Any, d: Any, change: Any) -> Any:
     for i in range(w.size):
         if d[i] < 0.0 and w[i] < -d[i] * step:
             step, leaver = w[i] / -d[i], i
-    if step == np.inf:
+    if not 0.0 < step < np.inf:
         return False
     total = 0.0
     for i in range(w.size):

@@ -118,12 +118,16 @@ class Descent:
     def run(self, problem: Problem, state: State, watch: Watch | None = None) -> Ended:
         """Descend from a state; ``watch`` is shown the point after each sweep."""
         here, last = problem.at(state), state
-        ahead, ceiling, swaps, residual, settled = _AHEAD, 1.0, 0, np.inf, False
+        ahead, ceiling, swaps, residual = _AHEAD, 1.0, 0, np.inf
+        settled = exact = False  # nothing moves; and W and T are exact
         for sweep in range(1, self.max_sweeps + 1):
             plain = sweep == 1 or settled
             step = self._sweep(problem, here, last, 0.0 if plain else ahead, settled)
+            quiet = step.residual <= self.tol and step.swaps == 0
+            if quiet and exact:  # the sweep began at the point itself, and did not leave it
+                return Ended(here, step.residual, sweep - 1, swaps, Status.CONVERGED)
             if not plain and step.point.objective > here.objective:
-                ceiling, ahead, plain = ahead, _SHRINK * ahead, True
+                ceiling, ahead = ahead, _SHRINK * ahead
                 step = self._sweep(problem, here, here.state, 0.0, False)
             elif not plain:
                 ahead, ceiling = min(ceiling, _GROW * ahead), min(1.0, _CEILING_GROWS * ceiling)
@@ -131,12 +135,7 @@ class Descent:
             swaps += step.swaps
             if watch is not None:
                 watch(here)
-            quiet = residual <= self.tol and step.swaps == 0
-            # Only a sweep that began at the point itself, with W and T that fit, tells that it
-            # is stationary.
-            if quiet and settled:
-                return Ended(here, residual, sweep, swaps, Status.CONVERGED)
-            settled = quiet
+            settled, exact = quiet, settled
         return Ended(here, residual, self.max_sweeps, swaps, Status.CAPPED)
 
     def _sweep(
@@ -213,11 +212,12 @@ def stationarity(problem: Problem, state: State) -> float:
 
 def _quadratic(problem: Problem, W: Array, T: Array) -> tuple[Array, Array]:
     """Return Q, P with (17) = tr(H'QH) - 2 <P, H> + constant, as a function of H."""
-    Q = W.T @ W
+    strong = problem.emphasised(W)
+    Q, P = W.T @ strong, problem.rows.mixed(strong.T)
     if not problem.weight:
-        return Q, problem.rows.mixed(W.T)
+        return Q, P
     Q.flat[:: len(Q) + 1] += problem.weight
-    return Q, problem.rows.mixed(W.T) + problem.weight * problem.rows.mixed(T)
+    return Q, P + problem.weight * problem.rows.mixed(T)
 
 
 def _proximal_step(Q: Array, P: Array, H: Array, nonzeros: int | None) -> Array:

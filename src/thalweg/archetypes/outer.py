@@ -79,7 +79,7 @@ class Found(NamedTuple):
     >>> X = np.array([[1.0, 0.2, 0.0], [0.1, 0.0, 1.0], [0.5, 0.5, 0.5]])
     >>> found = OuterApproximation(2).run(Rows.of(X), 3)
     >>> round(found.upper, 4), found.gap < 1e-3
-    (0.0198, True)
+    (0.01, True)
     """
 
     state: State

@@ -71,6 +71,9 @@ class Point(NamedTuple):
 class Problem:
     """[A] (17): data, the weight lambda, and the number of nonzeros, None for any.
 
+    ``emphasis`` are factors of the samples' squared distances, None for 1; the constrained form
+    (3) needs them.
+
     Examples
     --------
     >>> import numpy as np
@@ -82,6 +85,11 @@ class Problem:
     rows: Rows
     weight: float
     nonzeros: int | None = None
+    emphasis: Array | None = None
+
+    def emphasised(self, W: Array) -> Array:
+        """Return the codes times the factors of their samples."""
+        return W if self.emphasis is None else self.emphasis[:, None] * W
 
     def at(self, state: State) -> Point:
         """Evaluate a state."""
@@ -93,7 +101,8 @@ class Problem:
         The squares are multiplied out; what cancels leaves an error of about 1e-16 |X|^2.
         """
         _, W, T = state
-        fit = self.rows.squares.sum() - 2.0 * np.vdot(W.T, HX) + np.vdot(W.T @ W, HH)
+        strong, squares = self.emphasised(W), self.emphasised(self.rows.squares[:, None])
+        fit = squares.sum() - 2.0 * np.vdot(strong.T, HX) + np.vdot(W.T @ strong, HH)
         if self.weight:
             fit += self.weight * (np.trace(HH) - 2.0 * np.vdot(T, HX) + self._hull_squares(T))
         return Point(state, max(float(fit), 0.0), HX, HH)
@@ -103,7 +112,8 @@ class Problem:
         H, W, T = state
         total = 0.0
         for where, block in self.rows.blocks():
-            total += float(np.sum(np.square(block - W[where] @ H)))
+            rest = np.sum(np.square(block - W[where] @ H), axis=1)
+            total += float(np.sum(rest if self.emphasis is None else self.emphasis[where] * rest))
         if self.weight:
             total += self.weight * float(np.sum(np.square(H - self.rows.mixed(T))))
         return total

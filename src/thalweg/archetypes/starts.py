@@ -87,10 +87,9 @@ def robust_projections(rows: Rows, k: int, near: int = 5) -> Array:
     >>> import numpy as np
     >>> from thalweg.archetypes import Rows
     >>> from thalweg.archetypes.starts import robust_projections
-    >>> X = np.array([[3.0, 0.0], [2.8, 0.0], [0.0, 2.0], [0.0, 1.8]])
-    >>> robust_projections(Rows.of(X), 2, near=2)
-    array([[2.9, 0. ],
-           [0. , 1.9]])
+    >>> X = np.array([[3.0, 0.0], [2.8, 0.0], [1.0, 0.0], [0.5, 0.0]])
+    >>> robust_projections(Rows.of(X), 1, near=2)
+    array([[2.9, 0. ]])
     """
     left, found = rows.squares.copy(), list[Array]()
     basis: Array = np.empty((0, rows.shape[1]))

@@ -1,6 +1,7 @@
-"""Methods that the papers compare with, under their own names: compositions, no loops.
+"""Methods that the papers compare with, under their own names.
 
-Each function returns an :class:`thalweg.OnlineFactorization` that is ready to fit.
+Each function returns an :class:`thalweg.OnlineFactorization` that is ready to fit: compositions,
+no loops. The classes are those of [A], for complete data that are all there at once.
 """
 
 from math import inf
@@ -10,6 +11,12 @@ from thalweg.divergences.huber import Huber
 from thalweg.divergences.itakura_saito import ItakuraSaito
 from thalweg.encoders.multiplicative import Multiplicative as MultiplicativeCodes
 from thalweg.encoders.newton import Newton
+from thalweg.estimators._sparse_rivals import (
+    ArchetypalAnalysis,
+    HoyerNMF,
+    KimParkNMF,
+    PeharzPernkopfNMF,
+)
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
@@ -17,7 +24,14 @@ from thalweg.prox.simplex import Simplex
 from thalweg.updates.multiplicative import Multiplicative
 from thalweg.updates.subgradient import Subgradient
 
-__all__ = ["ol_lef", "ol_wang"]
+__all__ = [
+    "ArchetypalAnalysis",
+    "HoyerNMF",
+    "KimParkNMF",
+    "PeharzPernkopfNMF",
+    "ol_lef",
+    "ol_wang",
+]
 
 
 def ol_lef(n_components: int = 10, *, forgetting: float = 1.0, **parameters: Any) -> Any:

@@ -126,7 +126,7 @@ def sparsity(components: ArrayLike) -> float:
     0.25
     """
     H = _complete("components", components)
-    return np.count_nonzero(H) / H.size
+    return float(np.count_nonzero(H) / H.size)
 
 
 def _complete(name: str, values: ArrayLike) -> Array:
