@@ -3,12 +3,12 @@
 Tables
     [A] 2 and 5 at a tenth of their size, n = 1200; ``archetypes_wide`` has n = 12000.
 Data
-    ``archetypal_mixtures`` with m = 200, k = 20, noise 0.01, 0.1, 0.5; five seeds (one seed and
-    the first noise at n = 300 with ``--quick``).
+    ``archetypal_mixtures`` with m = 200, k = 20, noise 0.01, 0.1, 0.5; ``SEEDS`` seeds (one
+    seed and the first noise at n = 300 with ``--quick``).
 Settings
     weight 1, l / nk = 0.5, 0.65, 0.8, tol 1e-5. *zero* and *projections* as in [A]: no path, no
     local search. *+ path*: 8 weights from 30. *+ search*: nonzeros change places. *mip*: the
-    outer approximation, 6 seconds (20 at n = 12000), with path and search. *default*: the
+    outer approximation, 4 seconds, with path and search. *default*: the
     estimator as it comes: the best three of five starts with path and search, widened.
 Measures
     Objective (17); L(H, H0) / |H0|^2; seconds on one BLAS thread. Means over seeds.
@@ -27,7 +27,7 @@ from thalweg import SparseArchetypalNMF
 from thalweg.metrics import robustness
 from thalweg.synthetic import archetypal_mixtures
 
-K, M = 20, 200
+K, M, SEEDS = 20, 200, 2
 SHARES, NOISES = (0.5, 0.65, 0.8), (0.01, 0.1, 0.5)
 SINGLE: dict[str, dict[str, Any]] = {
     "zero": {"init": "zero", "path": 1, "local_search": False},
@@ -41,15 +41,17 @@ SINGLE: dict[str, dict[str, Any]] = {
 
 def run(quick: bool) -> dict[str, Any]:
     """Fit every method in every cell."""
-    return compare(300, 1, NOISES[:1]) if quick else compare(1200, 5, NOISES)
+    return compare(300, 1, NOISES[:1]) if quick else compare(1200, SEEDS, NOISES)
 
 
-def compare(n: int, seeds: int, noises: tuple[float, ...]) -> dict[str, Any]:
+def compare(
+    n: int, seeds: int, noises: tuple[float, ...], shares: tuple[float, ...] = SHARES
+) -> dict[str, Any]:
     """Return the cells of one size, and those where a start beats the default."""
     cells = []
     with _threads.limit(1):
         for noise in noises:
-            for share in SHARES:
+            for share in shares:
                 runs = [_cell(n, noise, share, seed) for seed in range(seeds)]
                 cells.append({"n": n, "noise": noise, "share": share, "rows": _mean(runs)})
     misses = [
@@ -66,9 +68,7 @@ def _cell(n: int, noise: float, share: float, seed: int) -> dict[str, Any]:
     rows: dict[str, Any] = {}
     for name, options in SINGLE.items():
         begin = time.perf_counter()
-        model = SparseArchetypalNMF(
-            K, sparsity=share, mip_time=20.0 if n > 2000 else 6.0, random_state=seed
-        )
+        model = SparseArchetypalNMF(K, sparsity=share, mip_time=4.0, random_state=seed)
         model.set_params(**options).fit(data.X)
         rows[name] = {
             "objective": model.objective_,
