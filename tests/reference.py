@@ -156,6 +156,19 @@ def _best_face(G: Array, c: Array) -> Array:
     return best
 
 
+def offer_entries(curves: Array, S: Array, H: Array) -> tuple[list[Any], list[Any]]:
+    """Return (cost, row) of the cheapest entry to leave, and (gain, row) of the best to enter."""
+    leave, enter = [], []
+    for j in range(H.shape[1]):
+        rows = range(len(H))
+        costs = [(curves[k] * H[k, j] ** 2 - 2 * H[k, j] * S[k, j], k) for k in rows if H[k, j] > 0]
+        gains = [(S[k, j] ** 2 / curves[k], -k) for k in rows if H[k, j] <= 0 and S[k, j] < 0]
+        leave.append(min(costs, default=(inf, 0)))
+        best = max(gains, default=(0.0, 0))
+        enter.append((best[0], -best[1]))
+    return leave, enter
+
+
 def sweep_supports(Q: Array, P: Array, H: Array, sweeps: int) -> Array:
     """Return H after exact minimisation over one positive entry after the other."""
     H = np.array(H)

@@ -543,3 +543,18 @@ def test_sweep_supports_leaves_rows_without_weight_alone() -> None:
     Q, H = np.diag([1.0, 0.0]), np.full((2, 3), 0.5)
     _kernels.sweep_supports(Q, np.full((2, 3), 2.0), H, 1)
     np.testing.assert_array_equal(H, [[2.0] * 3, [0.5] * 3])
+
+
+def test_offers_are_those_of_the_twin() -> None:
+    rng = np.random.default_rng(0)
+    curves, S = rng.random(5) + 0.1, rng.normal(size=(5, 80))
+    H = np.maximum(rng.normal(size=(5, 80)), 0.0)
+    H[:, 0], H[:, 1] = 0.0, 1.0
+    out, into = np.empty(80, dtype=np.intp), np.empty(80, dtype=np.intp)
+    cost, gain = np.empty(80), np.empty(80)
+    _kernels.offer_entries(curves, S, H, out, cost, into, gain)
+    leave, enter = reference.offer_entries(curves, S, H)
+    np.testing.assert_allclose(cost, [c for c, _ in leave])
+    np.testing.assert_array_equal(out, [k for _, k in leave])
+    np.testing.assert_allclose(gain, [g for g, _ in enter])
+    np.testing.assert_array_equal(into, [k for _, k in enter])

@@ -11,7 +11,7 @@ from thalweg._kernels.codes import CAPPED, SOLVED, alternate_l1, envelope_l1, no
 from thalweg._kernels.counts import count_codes, products_at
 from thalweg._kernels.rows import sweep_rows, weighted_grams
 from thalweg._kernels.simplex import simplex_codes
-from thalweg._kernels.supports import sweep_supports
+from thalweg._kernels.supports import offer_entries, sweep_supports
 
 __all__ = [
     "CAPPED",
@@ -20,6 +20,7 @@ __all__ = [
     "count_codes",
     "envelope_l1",
     "nonnegative_codes",
+    "offer_entries",
     "products_at",
     "simplex_codes",
     "sweep_atoms",

@@ -9,6 +9,27 @@ from numba import njit
 _COLUMNS = 256
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def offer_entries(curves: Any, S: Any, H: Any, out: Any, cost: Any, into: Any, gain: Any) -> Any:
+    """Find in each column of H the entry that is cheapest to leave, and the best one to enter.
+
+    With slopes S an entry h that leaves costs q h^2 - 2 h s, and one that enters gains s^2 / q,
+    q its row's number of ``curves``. Where there is none, cost is inf, gain zero.
+    """
+    K, n = H.shape
+    cost[:], gain[:], out[:], into[:] = np.inf, 0.0, 0, 0
+    for k in range(K):
+        q = curves[k]
+        for j in range(n):
+            h, s = H[k, j], S[k, j]
+            if h > 0.0:
+                price = h * (q * h - 2.0 * s)
+                if price < cost[j]:
+                    cost[j], out[j] = price, k
+            elif s < 0.0 < q and s * s > gain[j] * q:
+                gain[j], into[j] = s * s / q, k
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def sweep_supports(Q: Any, P: Any, H: Any, sweeps: Any) -> Any:
     """Lower tr(H'QH)/2 - <P, H> over the entries of H that are positive, one after the other.

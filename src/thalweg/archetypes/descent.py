@@ -18,9 +18,8 @@ from thalweg.solvers.simplex import simplex_least_squares
 
 __all__ = ["Descent", "Ended", "Watch", "nearest_sparse", "stationarity"]
 
-# Proximal steps on H in a sweep, and passes over its support after each. They cost k / m of the
-# products with the data.
-_STEPS, _PASSES = 2, 2
+# Passes over the support of H after a step on it; they cost k / m of the products with the data.
+_PASSES = 2
 # Share of the last move that is made again, and how it grows and falls.
 _AHEAD, _GROW, _CEILING_GROWS, _SHRINK = 0.5, 1.05, 1.02, 0.5
 # A swap has to lower the objective by this share.
@@ -85,8 +84,8 @@ def nearest_sparse(H: Array, nonzeros: int | None) -> Array:
 class Descent:
     """Algorithm 1 of [A], with exact minimisation over W and T, and moves that are extrapolated.
 
-    A sweep takes steps (18) on H, at 1/L instead of 1/(2L), each followed by exact minimisation
-    over one entry of the support after the other; then W and T are minimised over exactly. It
+    A sweep takes a step (18) on H, at 1/L instead of 1/(2L), followed by exact minimisation over
+    one entry of the support after the other; then W and T are minimised over exactly. It
     begins a little beyond the last move (A. M. S. Ang and N. Gillis, 2019), and is made again
     without that where the objective rose: no sweep raises it.
 
@@ -159,15 +158,11 @@ class Descent:
     def _archetypes(
         self, problem: Problem, here: Point, W: Array, T: Array
     ) -> tuple[Array, float, int]:
-        """Lower (17) over H; return it with the first step's relative length and the swaps."""
+        """Lower (17) over H; return it with the step's relative length and the swaps."""
         Q, P = _quadratic(problem, W, T)
-        H, count, residual = here.state.H, 0, 0.0
-        for i in range(_STEPS):
-            moved = _proximal_step(Q, P, H, problem.nonzeros)
-            if i == 0:
-                residual = _relative(moved - H, H)
-            H = moved
-            _kernels.sweep_supports(Q, P, H, _PASSES)
+        H, count = _proximal_step(Q, P, here.state.H, problem.nonzeros), 0
+        residual = _relative(H - here.state.H, here.state.H)
+        _kernels.sweep_supports(Q, P, H, _PASSES)
         if self.swaps and problem.nonzeros is not None:
             free = problem.nonzeros - int(np.count_nonzero(H))
             H, count = swap_entries(Q, P, H, max(free, 0), _WORTH * here.objective)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from thalweg import _kernels
 from thalweg._typing import Array
 
 __all__ = ["swap_entries"]
@@ -45,13 +46,10 @@ def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple
     >>> H, count
     (array([[0., 3.]]), 1)
     """
-    slopes, curves = Q @ H - P, np.diag(Q)[:, None]
-    costs = np.where(H > 0, curves * H * H - 2.0 * H * slopes, np.inf)
-    enters = (H <= 0) & (slopes < 0) & (curves > 0)
-    gains = np.where(enters, slopes**2 / np.where(curves > 0, curves, 1.0), 0.0)
-    out, into = costs.argmin(axis=0), gains.argmax(axis=0)
-    columns = np.arange(H.shape[1])
-    gain, cost = gains[into, columns], costs[out, columns]
+    slopes, n = Q @ H - P, H.shape[1]
+    out, into = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
+    cost, gain = np.empty(n), np.empty(n)
+    _kernels.offer_entries(np.diag(Q).copy(), slopes, H, out, cost, into, gain)
     best, cheapest = np.argsort(-gain, kind="stable"), np.argsort(cost, kind="stable")
     pairs = len(best) - min(free, len(best))
     worth = gain[best[len(best) - pairs :]] - cost[cheapest[:pairs]] > least
@@ -62,6 +60,6 @@ def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple
     moved[out[leave], leave] = 0.0
     rows = into[enter]
     # Of the entries of an entering column one may just have gone; its share of the slope too.
-    gone = Q[rows, out[enter]] * (H - moved)[out[enter], enter]
+    gone = Q[rows, out[enter]] * (H[out[enter], enter] - moved[out[enter], enter])
     moved[rows, enter] = (gone - slopes[rows, enter]) / np.diag(Q)[rows]
     return moved, len(enter)
