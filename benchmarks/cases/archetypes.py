@@ -27,7 +27,7 @@ from thalweg import SparseArchetypalNMF
 from thalweg.metrics import robustness
 from thalweg.synthetic import archetypal_mixtures
 
-K, M, SEEDS = 20, 200, 2
+K, M, SEEDS = 20, 200, 1
 SHARES, NOISES = (0.5, 0.65, 0.8), (0.01, 0.1, 0.5)
 SINGLE: dict[str, dict[str, Any]] = {
     "zero": {"init": "zero", "path": 1, "local_search": False},
