@@ -123,7 +123,7 @@ class Descent:
             plain = sweep == 1 or settled
             step = self._sweep(problem, here, last, 0.0 if plain else ahead, settled)
             quiet = step.residual <= self.tol and step.swaps == 0
-            if quiet and exact:  # the sweep began at the point itself, and did not leave it
+            if quiet and plain and exact:  # it began at the point itself, and did not leave it
                 return Ended(here, step.residual, sweep - 1, swaps, Status.CONVERGED)
             if not plain and step.point.objective > here.objective:
                 ceiling, ahead = ahead, _SHRINK * ahead

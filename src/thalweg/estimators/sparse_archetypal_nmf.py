@@ -235,7 +235,9 @@ class SparseArchetypalNMF(Factorization):
         problem = replace(problem, rows=run.rows)
         once = replace(self._descent(), max_sweeps=1)
         ended = once.run(problem, run.ended.point.state, self._note)
-        return run._replace(ended=ended, stops=(*run.stops[:-1], Stop.of(problem, ended)))
+        last, stop = run.stops[-1], Stop.of(problem, ended)
+        stop = stop._replace(sweeps=last.sweeps + stop.sweeps, swaps=last.swaps + stop.swaps)
+        return run._replace(ended=ended, stops=(*run.stops[:-1], stop))
 
     def _descent(self) -> Descent:
         return Descent(
