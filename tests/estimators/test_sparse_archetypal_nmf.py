@@ -1,5 +1,6 @@
 """Sparse archetypal NMF as users meet it: toys of [A], options, errors, selection, splitting."""
 
+import tracemalloc
 import warnings
 from typing import Any
 
@@ -129,6 +130,20 @@ def test_gaps_are_completed_not_copied(X: Array) -> None:
     filled = found.decompose(holey).low_rank
     mean = np.broadcast_to(np.nanmean(holey, axis=0), X.shape)
     assert np.mean((filled - X)[gaps] ** 2) < 0.5 * np.mean((mean - X)[gaps] ** 2)
+
+
+def test_memory_is_linear_in_the_data() -> None:
+    """Tall data: no matrix of samples by samples is ever made."""
+    X = np.random.default_rng(0).random((6000, 30))
+    model = SparseArchetypalNMF(3, sparsity=0.5, init="projections", path=2, max_iter=3)
+    model.fit(X[:50])
+    tracemalloc.start()
+    try:
+        model.fit(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * X.nbytes < 0.1 * 8 * 6000**2
 
 
 BAD = [
