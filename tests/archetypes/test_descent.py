@@ -1,7 +1,7 @@
 """The descent: each block against CVXPY, monotone, feasible, and stationary where it ends."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import cvxpy as cp
@@ -14,6 +14,7 @@ from thalweg.archetypes.descent import Descent, nearest_sparse, stationarity
 from thalweg.archetypes.hull import nearest_in_hull
 from thalweg.archetypes.starts import around, drawn, zero
 from thalweg.archetypes.swaps import swap_entries
+from thalweg.prox.simplex import Simplex
 from thalweg.solvers import Status
 from thalweg.solvers.simplex import simplex_least_squares
 from thalweg.synthetic import archetypal_mixtures
@@ -77,8 +78,6 @@ def test_a_step_on_a_support_is_that_of_cvxpy() -> None:
 
 
 def test_nearest_sparse_is_the_best_of_all_supports() -> None:
-    from itertools import combinations
-
     H = np.random.default_rng(3).normal(size=(2, 4))
     found = nearest_sparse(H, 3)
     best = min(
@@ -202,8 +201,6 @@ def test_the_printed_signs_rise() -> None:
     state = around(problem.rows, X[:3])
     H, W, T = state._replace(W=np.full((30, 3), 1 / 3))
     rest, size = (X - W @ H) @ H.T, np.linalg.norm(H @ H.T, 2)
-    from thalweg.prox.simplex import Simplex
-
     moved = [Simplex().prox((W + sign * rest / size).T).T for sign in (-1, 1)]
     values = [problem.exact(State(H, w, T)) for w in moved]
     assert values[0] > problem.exact(State(H, W, T)) > values[1]

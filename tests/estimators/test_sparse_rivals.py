@@ -1,6 +1,6 @@
 """The methods that [A] compares with, against what defines them."""
 
-from itertools import pairwise
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 import cvxpy as cp
@@ -10,7 +10,8 @@ import pytest
 from thalweg import rivals
 from thalweg._typing import Array
 from thalweg.errors import InputError, ParameterError
-from thalweg.estimators._sparse_rivals import project_sparse
+from thalweg.estimators._rivals.hoyer import project_sparse
+from thalweg.metrics import hull_distance
 from thalweg.synthetic import archetypal_mixtures
 
 RIVALS = (
@@ -60,7 +61,6 @@ def test_hoyer_components_have_their_sparseness(X: Array) -> None:
 def test_hoyer_s_projection_is_the_nearest_point() -> None:
     """Over all supports: on a support the nearest point of sphere and plane has a closed form."""
     rng = np.random.default_rng(0)
-    from itertools import chain, combinations
 
     def on(x: Array, kept: list[int], total: float, norm: float) -> Array | None:
         middle = total / len(kept)
@@ -118,8 +118,6 @@ def test_peharz_and_pernkopf_keep_their_count(X: Array) -> None:
 
 
 def test_exact_archetypes_lie_in_the_hull(X: Array) -> None:
-    from thalweg.metrics import hull_distance
-
     model = rivals.ArchetypalAnalysis(3, random_state=0).fit(X)
     assert hull_distance(model.components_, X) < 1e-12
     assert -model.score(X) * len(X) == pytest.approx(model.objective_, rel=1e-6)

@@ -11,7 +11,7 @@ from thalweg.divergences.huber import Huber
 from thalweg.divergences.itakura_saito import ItakuraSaito
 from thalweg.encoders.multiplicative import Multiplicative as MultiplicativeCodes
 from thalweg.encoders.newton import Newton
-from thalweg.estimators._sparse_rivals import (
+from thalweg.estimators._rivals import (
     ArchetypalAnalysis,
     HoyerNMF,
     KimParkNMF,
