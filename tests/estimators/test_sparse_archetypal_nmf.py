@@ -243,6 +243,20 @@ def test_theorems_1_and_2_hold() -> None:
         assert np.sqrt(metrics.hull_distance(W0 @ H0, H)) <= np.sqrt(20) * limit
 
 
+def test_archetypes_of_faces_are_near_faces(shared_data: Any) -> None:
+    """[A] 5.2: with the weight they look like faces, which is to be near the hull of them."""
+    with np.load(shared_data("orl_32x32.npz"), allow_pickle=False) as data:
+        X = data["images"].reshape(400, -1)[:, ::4] / 255.0
+    distances = []
+    for weight in (0.0, 0.4):
+        model = SparseArchetypalNMF(
+            10, weight=weight, sparsity=0.4, init="projections", path=3, max_iter=40
+        ).fit(X)
+        assert np.count_nonzero(model.components_) == 0.4 * 10 * X.shape[1]
+        distances.append(metrics.hull_distance(model.components_, X))
+    assert distances[1] < 0.7 * distances[0]
+
+
 # --- selection and splitting --------------------------------------------------------------------
 
 
