@@ -208,6 +208,51 @@ def count_codes(v: Array, W: Array, mass: Array, h: Array, steps: int) -> Array:
     return h
 
 
+def simplex_codes(G: Array, C: Array) -> Array:
+    """Return for each row c of C the best point of w'Gw/2 - c'w on the simplex, of all supports."""
+    return np.array([_best_face(G if np.ndim(G) == 2 else G[s], c) for s, c in enumerate(C)])
+
+
+def _best_face(G: Array, c: Array) -> Array:
+    K = len(c)
+    best, least = np.zeros(K), inf
+    for size in range(1, K + 1):
+        for chosen in map(list, combinations(range(K), size)):
+            border = np.ones((size, 1))
+            system = np.block([[G[np.ix_(chosen, chosen)], border], [border.T, np.zeros((1, 1))]])
+            x = np.linalg.lstsq(system, np.append(c[chosen], 1.0), rcond=None)[0][:size]
+            value = x @ G[np.ix_(chosen, chosen)] @ x / 2 - c[chosen] @ x
+            if np.all(x >= -1e-12) and abs(x.sum() - 1) < 1e-9 and value < least:
+                best, least = np.zeros(K), value
+                best[chosen] = x
+    return best
+
+
+def offer_entries(curves: Array, S: Array, H: Array) -> tuple[list[Any], list[Any]]:
+    """Return (cost, row) of the cheapest entry to leave, and (gain, row) of the best to enter."""
+    leave, enter = [], []
+    for j in range(H.shape[1]):
+        rows = range(len(H))
+        costs = [(curves[k] * H[k, j] ** 2 - 2 * H[k, j] * S[k, j], k) for k in rows if H[k, j] > 0]
+        gains = [(S[k, j] ** 2 / curves[k], -k) for k in rows if H[k, j] <= 0 and S[k, j] < 0]
+        leave.append(min(costs, default=(inf, 0)))
+        best = max(gains, default=(0.0, 0))
+        enter.append((best[0], -best[1]))
+    return leave, enter
+
+
+def sweep_supports(Q: Array, P: Array, H: Array, sweeps: int) -> Array:
+    """Return H after exact minimisation over one positive entry after the other."""
+    H = np.array(H)
+    for j in range(H.shape[1]):
+        for _ in range(sweeps):
+            for k in range(len(H)):
+                if H[k, j] > 0 and Q[k, k] > 0:
+                    others = Q[k] @ H[:, j] - Q[k, k] * H[k, j]
+                    H[k, j] = max((P[k, j] - others) / Q[k, k], 0.0)
+    return H
+
+
 def soft(x: float, threshold: float) -> float:
     """Return S_lambda of (16)."""
     if abs(x) < threshold:

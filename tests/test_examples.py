@@ -261,7 +261,47 @@ def test_tiles_of_a_known_scene(tmp_path):
     assert annotation.annotate(data, "MOR-NMF", 4, trials=2).recall > 0.95
 
 
-@pytest.mark.parametrize("name", ["topics", "music", "faces", "recognition", "annotation"])
+def test_archetypes_of_a_triangle_and_of_wines(tmp_path, monkeypatch, capsys):
+    module = load("archetypes")
+    monkeypatch.setattr(module, "WEIGHTS", (0.3, 3.0))
+    monkeypatch.setattr(module, "load_digits", module.load_wine)
+    toys, results = module.main(["--output", str(tmp_path)])
+    dense, thin = toys[:2], toys[2:]
+    for free, few in zip(dense, thin, strict=True):
+        assert few.strong < free.strong
+        assert np.count_nonzero(few.components) == 2
+    wines = results["wines"]
+    assert wines["sparse archetypes, 0.5"][0] > 0.9
+    assert wines["sparse archetypes, 0.5"][2] <= 0.5
+    assert is_picture(tmp_path / "archetypes.png")
+    assert "purity" in capsys.readouterr().out
+
+
+@pytest.fixture
+def small_scene(tmp_path):
+    """Return a folder with 30 faces of 6 x 6, and an image of three fields in six bands."""
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "orl_32x32.npz", images=rng.integers(0, 255, (30, 6, 6), dtype=np.uint8))
+    labels = np.repeat([0, 1, 2], 48).reshape(12, 12).astype(np.uint8)
+    spectra = rng.integers(100, 5000, (3, 6))
+    cube = spectra[labels] + rng.integers(0, 60, (12, 12, 6))
+    np.savez(tmp_path / "indian_pines.npz", cube=cube.astype(np.uint16), labels=labels)
+    return tmp_path
+
+
+def test_fields_of_a_small_scene_are_found(small_scene, tmp_path, monkeypatch):
+    module = load("unmixing")
+    monkeypatch.setattr(module, "CLASSES", 3)
+    found = run(module, small_scene, tmp_path / "out")
+    assert found["sparse archetypes"].purity == 1.0
+    assert found["sparse archetypes"].nonzeros <= 0.7
+    assert is_picture(tmp_path / "out" / "pines.png")
+    assert is_picture(tmp_path / "out" / "face_archetypes.png")
+
+
+@pytest.mark.parametrize(
+    "name", ["topics", "music", "faces", "recognition", "annotation", "unmixing"]
+)
 def test_missing_data_are_told(name, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("THALWEG_DATA", raising=False)
     for options in ([], ["--data", str(tmp_path)]):

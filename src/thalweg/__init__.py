@@ -34,8 +34,14 @@ if TYPE_CHECKING:
         RobustNMF as RobustNMF,
         RobustOnlineNMF as RobustOnlineNMF,
         Roseta as Roseta,
+        SparseArchetypalNMF as SparseArchetypalNMF,
         rivals as rivals,
     )
+    from thalweg.estimators.selection import (
+        select as select,
+        select_weight as select_weight,
+    )
+    from thalweg.estimators.sign_splitter import SignSplitter as SignSplitter
     from thalweg.updates import half_life as half_life
 
     __version__: str
@@ -62,9 +68,13 @@ _HOMES = {
     "RobustNMF": "thalweg.estimators",
     "RobustOnlineNMF": "thalweg.estimators",
     "Roseta": "thalweg.estimators",
+    "SignSplitter": "thalweg.estimators.sign_splitter",
+    "SparseArchetypalNMF": "thalweg.estimators",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "rivals": "thalweg.estimators",
+    "select": "thalweg.estimators.selection",
+    "select_weight": "thalweg.estimators.selection",
     "synthetic": "thalweg",
 }
 

@@ -18,12 +18,21 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     # a cap that keeps the many fits below short; convergence has tests of its own
     "RobustNMF": [{"solver": solver, "max_iter": 50} for solver in SOLVERS],
 }
+# Likewise. The default keeps the best of several starts, which may not depend on the seed, and
+# with more sweeps archetypes leave a given start: the codes of these data do not sum to 1.
+SHORT: dict[str, list[dict[str, Any]]] = {
+    "SparseArchetypalNMF": [{"init": "samples", "path": 2, "max_iter": 5}]
+}
 ESTIMATORS = {
     name: cls
     for name in room.__all__
     if inspect.isclass(cls := getattr(room, name)) and hasattr(cls, "fit")
 }
-VARIANTS = [(cls, option) for name, cls in ESTIMATORS.items() for option in OPTIONS.get(name, [{}])]
+VARIANTS = [
+    (cls, option)
+    for name, cls in ESTIMATORS.items()
+    for option in OPTIONS.get(name, SHORT.get(name, [{}]))
+]
 
 Make = Callable[..., Any]
 

@@ -32,6 +32,8 @@ from thalweg._kernels.petrels import (
 )
 from thalweg._kernels.projected_cs import recover_sparse
 from thalweg._kernels.rows import sweep_rows, weighted_grams
+from thalweg._kernels.simplex import simplex_codes
+from thalweg._kernels.supports import offer_entries, sweep_supports
 
 __all__ = [
     "ADAPTIVE",
@@ -50,15 +52,18 @@ __all__ = [
     "huber_codes",
     "least_squares_codes",
     "nonnegative_codes",
+    "offer_entries",
     "products_at",
     "project",
     "recover_sparse",
     "rejecting_codes",
     "robust_codes",
     "shuffled",
+    "simplex_codes",
     "sweep_atoms",
     "sweep_bordered",
     "sweep_rows",
+    "sweep_supports",
     "track_grouse",
     "track_l1",
     "track_least_squares",

@@ -26,6 +26,7 @@ from thalweg.estimators.robust_nmf import RobustNMF
 from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
 from thalweg.estimators.roseta import Roseta
 from thalweg.estimators.rpca_gd import RPCAGD
+from thalweg.estimators.sparse_archetypal_nmf import SparseArchetypalNMF
 
 __all__ = [
     "ORNMF",
@@ -48,5 +49,6 @@ __all__ = [
     "RobustNMF",
     "RobustOnlineNMF",
     "Roseta",
+    "SparseArchetypalNMF",
     "rivals",
 ]
