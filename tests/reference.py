@@ -103,6 +103,78 @@ def sweep_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Arr
     return W
 
 
+def sweep_bordered(A: Array, B: Array, W: Array, project: Project, free: Array) -> Array:
+    """Return W after each free column has been minimised over in turn, from scratch."""
+    W = W.copy()
+    for k in range(W.shape[1]):
+        if free[k] and A[k, k] > 0:
+            others = sum((W[:, j] * A[j, k] for j in range(W.shape[1]) if j != k), 0.0)
+            W[:, k] = project((B[:, k] - others) / A[k, k])
+    return W
+
+
+def shuffled(n: int, seed: int) -> tuple[list[int], int]:
+    """Return a permutation by Fisher and Yates with splitmix64, and the generator's new state."""
+    order, wrap = list(range(n)), 2**64 - 1
+    for i in range(n - 1, 0, -1):
+        seed = (seed + 0x9E3779B97F4A7C15) & wrap
+        z = seed
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & wrap
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & wrap
+        j = (z ^ (z >> 31)) % (i + 1)
+        order[i], order[j] = order[j], order[i]
+    return order, seed
+
+
+def project(x: Array, l1: float, l2: float, full: bool) -> Array:
+    """Return the nearest u >= 0 with l1 sum(u) + l2/2 |u|^2 = 1 (or <= 1), by bisection."""
+
+    def point(mu: float) -> Array:
+        return np.maximum(x - mu * l1, 0) / (1 + mu * l2)
+
+    def cost(u: Array) -> float:
+        return float(l1 * u.sum() + l2 / 2 * (u @ u))
+
+    if not full and cost(point(0.0)) <= 1:
+        return point(0.0)
+    low, high = 0.0, 1.0
+    if full:
+        low = (min(x) - 1 / l1) / l1
+    while cost(point(high)) > 1:
+        high *= 2
+    for _ in range(300):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cost(point(middle)) > 1 else (low, middle)
+    return point(high)
+
+
+def approximate(
+    V: Array,
+    H: Array,
+    W: Array,
+    order: list[int],
+    bound: float,
+    pace: float,
+    gradient: Callable[[Array, Array, Array], Array],
+    project: Project,
+    steps: int,
+) -> tuple[list[Array], float]:
+    """Return the averages after each step of [R] Algorithm 2, and the largest gradient.
+
+    Columns of V are samples; ``gradient(W, v, h)`` is a whole matrix here.
+    """
+    top, bottom, averages = np.zeros_like(W), 0.0, [W]
+    for k in range(1, steps + 1):
+        i = order[(k - 1) % len(order)]  # statement 4
+        G = gradient(W, V[:, i], H[:, i])
+        bound = max(bound, float(np.linalg.norm(G)))
+        r = pace / (bound * sqrt(k))  # statement 2
+        top, bottom = top + r * W, bottom + r  # statement 3
+        W = np.column_stack([project(w) for w in (W - r * G).T])  # statement 5
+        averages.append(top / bottom)  # statement 6
+    return averages, bound
+
+
 # --- the paper's operators ---------------------------------------------------------------------
 
 
@@ -134,6 +206,51 @@ def count_codes(v: Array, W: Array, mass: Array, h: Array, steps: int) -> Array:
     for _ in range(steps):
         h = h * (W.T @ (v / np.maximum(W @ h, 1e-300))) / mass
     return h
+
+
+def simplex_codes(G: Array, C: Array) -> Array:
+    """Return for each row c of C the best point of w'Gw/2 - c'w on the simplex, of all supports."""
+    return np.array([_best_face(G if np.ndim(G) == 2 else G[s], c) for s, c in enumerate(C)])
+
+
+def _best_face(G: Array, c: Array) -> Array:
+    K = len(c)
+    best, least = np.zeros(K), inf
+    for size in range(1, K + 1):
+        for chosen in map(list, combinations(range(K), size)):
+            border = np.ones((size, 1))
+            system = np.block([[G[np.ix_(chosen, chosen)], border], [border.T, np.zeros((1, 1))]])
+            x = np.linalg.lstsq(system, np.append(c[chosen], 1.0), rcond=None)[0][:size]
+            value = x @ G[np.ix_(chosen, chosen)] @ x / 2 - c[chosen] @ x
+            if np.all(x >= -1e-12) and abs(x.sum() - 1) < 1e-9 and value < least:
+                best, least = np.zeros(K), value
+                best[chosen] = x
+    return best
+
+
+def offer_entries(curves: Array, S: Array, H: Array) -> tuple[list[Any], list[Any]]:
+    """Return (cost, row) of the cheapest entry to leave, and (gain, row) of the best to enter."""
+    leave, enter = [], []
+    for j in range(H.shape[1]):
+        rows = range(len(H))
+        costs = [(curves[k] * H[k, j] ** 2 - 2 * H[k, j] * S[k, j], k) for k in rows if H[k, j] > 0]
+        gains = [(S[k, j] ** 2 / curves[k], -k) for k in rows if H[k, j] <= 0 and S[k, j] < 0]
+        leave.append(min(costs, default=(inf, 0)))
+        best = max(gains, default=(0.0, 0))
+        enter.append((best[0], -best[1]))
+    return leave, enter
+
+
+def sweep_supports(Q: Array, P: Array, H: Array, sweeps: int) -> Array:
+    """Return H after exact minimisation over one positive entry after the other."""
+    H = np.array(H)
+    for j in range(H.shape[1]):
+        for _ in range(sweeps):
+            for k in range(len(H)):
+                if H[k, j] > 0 and Q[k, k] > 0:
+                    others = Q[k] @ H[:, j] - Q[k, k] * H[k, j]
+                    H[k, j] = max((P[k, j] - others) / Q[k, k], 0.0)
+    return H
 
 
 def soft(x: float, threshold: float) -> float:

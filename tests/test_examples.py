@@ -106,6 +106,23 @@ def test_people_are_taken_off_the_videos(track_video, shared_data, tmp_path):
     assert is_picture(tmp_path / "video.png")
 
 
+def test_codes_recognise_faces(shared_data):
+    recognition = load("recognition")
+    X, labels = recognition.load(shared_data("orl_32x32.npz"))
+    score = recognition.recognise(X, labels, "MOR-NMF", 25, 5, trials=1)
+    assert score.mean > 0.75  # 1 in 40 by chance
+    assert score.mean > recognition.recognise(X, labels, "ONMF", 25, 5, trials=1).mean
+
+
+def test_codes_annotate_as_well_as_the_features(shared_data):
+    annotation = load("annotation")
+    data = annotation.load(shared_data("indian_pines.npz"))
+    assert data.words.shape[1] == 16
+    codes = annotation.annotate(data, "MOR-NMF", 20, trials=2)
+    features = annotation.annotate(data, None, 0, trials=2)
+    assert codes.normalised > features.normalised - 0.02
+
+
 # Generated data, of which everything is known
 
 
@@ -257,7 +274,100 @@ def test_a_jump_is_noticed_and_the_subspace_found_again(jump, tmp_path, monkeypa
     assert is_picture(tmp_path / "jump.png")
 
 
-@pytest.mark.parametrize("name", ["topics", "music", "faces", "track_video"])
+def test_people_of_their_own_parts_are_recognised(tmp_path):
+    recognition = load("recognition")
+    rng = np.random.default_rng(0)
+    people = rng.gamma(0.3, 1.0, (6, 64))
+    labels = np.repeat(np.arange(6), 8)
+    X = people[labels] * rng.uniform(0.9, 1.1, (48, 1)) + 0.02 * rng.random((48, 64))
+    chosen = recognition.split(labels, 3, rng)
+    np.testing.assert_array_equal(np.bincount(labels[chosen]), 3)
+    scores = {
+        (3, name, rank): recognition.recognise(X, labels, name, rank, 3, trials=2)
+        for name in recognition.METHODS
+        for rank in (4, 6)
+    }
+    assert all(scores[3, name, 6].mean > 0.9 for name in recognition.METHODS)
+    recognition.draw(scores, {3: recognition.Score(1.0, 0.0, 0.0)}, tmp_path / "r.png")
+    assert is_picture(tmp_path / "r.png")
+
+
+def test_keywords_go_to_the_next_neighbour_when_the_first_has_too_few():
+    annotation = load("annotation")
+    words = np.array([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 1, 0]], bool)
+    joint = np.array([[0.1, 0.2, 0.3, 0.4], [0.3, 0.2, 0.1, 0.4]])
+    found = annotation.transfer(joint, words, 2)
+    # the first word of the nearest; then, of the second's two, the more frequent one
+    np.testing.assert_array_equal(found[0], [True, False, True, False])
+    np.testing.assert_array_equal(found[1], [False, False, True, True])
+    np.testing.assert_array_equal(annotation.transfer(joint, words, 3).sum(axis=1), 3)
+
+
+def test_scores_of_annotation_are_those_of_the_paper():
+    annotation = load("annotation")
+    words = np.array([[1, 1, 0, 0, 0], [1, 0, 0, 0, 0]], bool)
+    given = np.array([[1, 0, 1, 0, 0], [0, 1, 1, 0, 0]], bool)
+    found = annotation.judge(given, words)
+    assert found.accuracy == pytest.approx((1 / 2 + 0) / 2)
+    assert found.recall == pytest.approx((1 / 2 + 0) / 2)
+    assert found.normalised == pytest.approx(((1 / 2 - 1 / 3) + (0 - 2 / 4)) / 2)
+
+
+def test_tiles_of_a_known_scene(tmp_path):
+    annotation = load("annotation")
+    rng = np.random.default_rng(0)
+    labels = np.kron(rng.integers(0, 4, (6, 6)), np.ones((7, 7), int))
+    labels[0, :2] = 3  # two pixels are no keyword
+    spectra = rng.gamma(1.0, 100.0, (4, 30))
+    cube = spectra[labels] * rng.uniform(0.9, 1.1, (42, 42, 1))
+    np.savez(tmp_path / "indian_pines.npz", cube=cube.astype(np.uint16), labels=labels)
+    data = annotation.load(tmp_path / "indian_pines.npz")
+    assert data.words.shape == (np.count_nonzero(labels[3::7, 3::7]), 3)
+    np.testing.assert_array_equal(data.words.sum(axis=1), 1)
+    assert annotation.annotate(data, "MOR-NMF", 4, trials=2).recall > 0.95
+
+
+def test_archetypes_of_a_triangle_and_of_wines(tmp_path, monkeypatch, capsys):
+    module = load("archetypes")
+    monkeypatch.setattr(module, "WEIGHTS", (0.3, 3.0))
+    monkeypatch.setattr(module, "load_digits", module.load_wine)
+    toys, results = module.main(["--output", str(tmp_path)])
+    dense, thin = toys[:2], toys[2:]
+    for free, few in zip(dense, thin, strict=True):
+        assert few.strong < free.strong
+        assert np.count_nonzero(few.components) == 2
+    wines = results["wines"]
+    assert wines["sparse archetypes, 0.5"][0] > 0.9
+    assert wines["sparse archetypes, 0.5"][2] <= 0.5
+    assert is_picture(tmp_path / "archetypes.png")
+    assert "purity" in capsys.readouterr().out
+
+
+@pytest.fixture
+def small_scene(tmp_path):
+    """Return a folder with 30 faces of 6 x 6, and an image of three fields in six bands."""
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "orl_32x32.npz", images=rng.integers(0, 255, (30, 6, 6), dtype=np.uint8))
+    labels = np.repeat([0, 1, 2], 48).reshape(12, 12).astype(np.uint8)
+    spectra = rng.integers(100, 5000, (3, 6))
+    cube = spectra[labels] + rng.integers(0, 60, (12, 12, 6))
+    np.savez(tmp_path / "indian_pines.npz", cube=cube.astype(np.uint16), labels=labels)
+    return tmp_path
+
+
+def test_fields_of_a_small_scene_are_found(small_scene, tmp_path, monkeypatch):
+    module = load("unmixing")
+    monkeypatch.setattr(module, "CLASSES", 3)
+    found = run(module, small_scene, tmp_path / "out")
+    assert found["sparse archetypes"].purity == 1.0
+    assert found["sparse archetypes"].nonzeros <= 0.7
+    assert is_picture(tmp_path / "out" / "pines.png")
+    assert is_picture(tmp_path / "out" / "face_archetypes.png")
+
+
+@pytest.mark.parametrize(
+    "name", ["topics", "music", "faces", "track_video", "recognition", "annotation", "unmixing"]
+)
 def test_missing_data_are_told(name, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("THALWEG_DATA", raising=False)
     for options in ([], ["--data", str(tmp_path)]):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thalweg import metrics as metrics, synthetic as synthetic
     from thalweg.estimators import (
+        ORNMF as ORNMF,
         RPCAGD as RPCAGD,
         Decomposition as Decomposition,
         DivergenceNMF as DivergenceNMF,
@@ -33,8 +34,14 @@ if TYPE_CHECKING:
         RobustNMF as RobustNMF,
         RobustOnlineNMF as RobustOnlineNMF,
         Roseta as Roseta,
+        SparseArchetypalNMF as SparseArchetypalNMF,
         rivals as rivals,
     )
+    from thalweg.estimators.selection import (
+        select as select,
+        select_weight as select_weight,
+    )
+    from thalweg.estimators.sign_splitter import SignSplitter as SignSplitter
     from thalweg.updates import half_life as half_life
 
     __version__: str
@@ -42,6 +49,7 @@ if TYPE_CHECKING:
 # Public names and where they live; each is loaded when it is first asked for, so that
 # `import thalweg` stays light. Type checkers read the block above.
 _HOMES = {
+    "ORNMF": "thalweg.estimators",
     "Decomposition": "thalweg.estimators",
     "DivergenceNMF": "thalweg.estimators",
     "Grasta": "thalweg.estimators",
@@ -60,9 +68,13 @@ _HOMES = {
     "RobustNMF": "thalweg.estimators",
     "RobustOnlineNMF": "thalweg.estimators",
     "Roseta": "thalweg.estimators",
+    "SignSplitter": "thalweg.estimators.sign_splitter",
+    "SparseArchetypalNMF": "thalweg.estimators",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "rivals": "thalweg.estimators",
+    "select": "thalweg.estimators.selection",
+    "select_weight": "thalweg.estimators.selection",
     "synthetic": "thalweg",
 }
 

@@ -35,7 +35,7 @@ def test_partial_fit_is_fit_without_shuffling(make_nmf_streaming: Any, gappy: Ar
     assert pieces.outlier_share_ == whole.outlier_share_
     assert (pieces.n_samples_seen_, pieces.n_batches_seen_) == (240, 8)
     for mine, theirs in zip(pieces.statistics_, whole.statistics_, strict=True):
-        assert np.array_equal(mine, theirs)
+        assert np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
 
 
 def test_epochs_count(make_nmf_streaming: Any, X: Array) -> None:
@@ -184,7 +184,9 @@ def test_float32_stays(make: Any, X: Array, gappy: Array) -> None:
 def test_statistics_stay_float32(make_nmf_streaming: Any, X: Array) -> None:
     model = make_nmf_streaming().fit(X.astype(np.float32))
     for _ in range(2):
-        assert model.statistics_.A.dtype == model.statistics_.B.dtype == np.float32
+        kept = [part.dtype for part in model.statistics_ if part.ndim >= 2]
+        assert len(kept) >= 2
+        assert set(kept) == {np.dtype(np.float32)}
         model.partial_fit(X)
 
 

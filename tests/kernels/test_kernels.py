@@ -499,3 +499,62 @@ def test_the_gap_of_counts_is_a_bound() -> None:
     assert np.all(loss >= least * (1 - 1e-12) - 1e-290)
     assert np.all(loss <= least * (1 + 1.02e-2))
     assert np.any(loss > least * (1 + 1e-6)), "the test would pass without a gap"
+
+
+# --- least squares over the simplex --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", dictionaries())
+@pytest.mark.parametrize("own", [False, True], ids=["shared", "own"])
+def test_simplex_codes_are_the_best_of_all_supports(name: str, own: bool) -> None:
+    W = dictionaries()[name]
+    rng = np.random.default_rng(1)
+    V = np.hstack([rng.random((len(W), 4)), W @ rng.dirichlet(np.ones(W.shape[1]), 3).T])
+    seen = rng.random(V.shape) < 0.8 if own else np.ones(V.shape, bool)
+    G = np.stack([(W * s[:, None]).T @ W for s in seen.T]) if own else (W.T @ W)[None]
+    C = (V * seen).T @ W
+    codes, gaps = np.zeros(C.shape), np.empty(len(C))
+    codes[:, 0] = 1.0
+    _kernels.simplex_codes(G, C, codes, 100, 1e-13, gaps)
+    twin = reference.simplex_codes(G if own else G[0], C)
+    assert np.all(codes >= 0)
+    np.testing.assert_allclose(codes.sum(axis=1), 1.0, rtol=1e-12)
+    grams = G if own else np.broadcast_to(G, (len(C), *G.shape[1:]))
+    for w, best, gram, c, gap in zip(codes, twin, grams, C, gaps, strict=True):
+        values = [x @ gram @ x / 2 - c @ x for x in (w, best)]
+        assert values[0] <= values[1] + 1e-9 * max(1.0, np.abs(gram).max())
+        assert values[0] - gap <= values[1] + 1e-12 * max(1.0, np.abs(gram).max())
+
+
+@DTYPES
+def test_sweep_supports_is_its_twin(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    A = rng.random((9, 4))
+    Q, P = (A.T @ A).astype(dtype), rng.normal(2.0, 2.0, (4, 600)).astype(dtype)
+    H = np.maximum(rng.normal(size=(4, 600)), 0.0).astype(dtype)
+    twin = reference.sweep_supports(Q, P, H, 2)
+    zeros = H == 0
+    _kernels.sweep_supports(Q, P, H, 2)
+    np.testing.assert_allclose(H, twin, rtol=1e-9 if dtype == np.float64 else 1e-3, atol=1e-4)
+    assert not H[zeros].any()
+
+
+def test_sweep_supports_leaves_rows_without_weight_alone() -> None:
+    Q, H = np.diag([1.0, 0.0]), np.full((2, 3), 0.5)
+    _kernels.sweep_supports(Q, np.full((2, 3), 2.0), H, 1)
+    np.testing.assert_array_equal(H, [[2.0] * 3, [0.5] * 3])
+
+
+def test_offers_are_those_of_the_twin() -> None:
+    rng = np.random.default_rng(0)
+    curves, S = rng.random(5) + 0.1, rng.normal(size=(5, 80))
+    H = np.maximum(rng.normal(size=(5, 80)), 0.0)
+    H[:, 0], H[:, 1] = 0.0, 1.0
+    out, into = np.empty(80, dtype=np.intp), np.empty(80, dtype=np.intp)
+    cost, gain = np.empty(80), np.empty(80)
+    _kernels.offer_entries(curves, S, H, out, cost, into, gain)
+    leave, enter = reference.offer_entries(curves, S, H)
+    np.testing.assert_allclose(cost, [c for c, _ in leave])
+    np.testing.assert_array_equal(out, [k for _, k in leave])
+    np.testing.assert_allclose(gain, [g for g, _ in enter])
+    np.testing.assert_array_equal(into, [k for _, k in enter])

@@ -6,6 +6,7 @@ cache of a kernel does not see changes in other files, so that kernels which cal
 live in the same one.
 """
 
+from thalweg._kernels.approximation import approximate, project, shuffled, sweep_bordered
 from thalweg._kernels.atoms import sweep_atoms
 from thalweg._kernels.codes import CAPPED, SOLVED, alternate_l1, envelope_l1, nonnegative_codes
 from thalweg._kernels.counts import count_codes, products_at
@@ -31,6 +32,8 @@ from thalweg._kernels.petrels import (
 )
 from thalweg._kernels.projected_cs import recover_sparse
 from thalweg._kernels.rows import sweep_rows, weighted_grams
+from thalweg._kernels.simplex import simplex_codes
+from thalweg._kernels.supports import offer_entries, sweep_supports
 
 __all__ = [
     "ADAPTIVE",
@@ -43,17 +46,24 @@ __all__ = [
     "PROXIMAL",
     "SOLVED",
     "alternate_l1",
+    "approximate",
     "count_codes",
     "envelope_l1",
     "huber_codes",
     "least_squares_codes",
     "nonnegative_codes",
+    "offer_entries",
     "products_at",
+    "project",
     "recover_sparse",
     "rejecting_codes",
     "robust_codes",
+    "shuffled",
+    "simplex_codes",
     "sweep_atoms",
+    "sweep_bordered",
     "sweep_rows",
+    "sweep_supports",
     "track_grouse",
     "track_l1",
     "track_least_squares",

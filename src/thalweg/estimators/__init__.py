@@ -16,6 +16,7 @@ from thalweg.estimators.norst import Norst
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.estimators.online_nmf import OnlineNMF
 from thalweg.estimators.online_robust_pca import OnlineRobustPCA
+from thalweg.estimators.or_nmf import ORNMF
 from thalweg.estimators.petrels import Petrels
 from thalweg.estimators.petrels_admm import PetrelsADMM
 from thalweg.estimators.petrels_cfar import PetrelsCFAR
@@ -25,8 +26,10 @@ from thalweg.estimators.robust_nmf import RobustNMF
 from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
 from thalweg.estimators.roseta import Roseta
 from thalweg.estimators.rpca_gd import RPCAGD
+from thalweg.estimators.sparse_archetypal_nmf import SparseArchetypalNMF
 
 __all__ = [
+    "ORNMF",
     "RPCAGD",
     "Decomposition",
     "DivergenceNMF",
@@ -46,5 +49,6 @@ __all__ = [
     "RobustNMF",
     "RobustOnlineNMF",
     "Roseta",
+    "SparseArchetypalNMF",
     "rivals",
 ]

@@ -80,6 +80,10 @@ class Streaming(Factorization):
         """Return the encoder for a batch that is to be learned from."""
         return self._encoder()
 
+    def _windows(self, batch: Batch) -> list[Batch]:
+        """Return the parts of a batch after each of which the components change."""
+        return [batch]
+
     def _observe(self, batch: Batch, codes: Codes, W: Array) -> None:
         """Take note of a batch that was encoded with W."""
 
@@ -160,6 +164,15 @@ class Streaming(Factorization):
         return update
 
     def _absorb(self, batch: Batch, update: DictionaryUpdate[Any], total: int | None) -> None:
+        windows = self._windows(batch)
+        share = sum(self._learn(window, update) for window in windows) / len(windows)
+        self.n_batches_seen_ += 1
+        self.outlier_share_ += (share - self.outlier_share_) / min(self.n_batches_seen_, _RECENT)
+        if self.callback is not None or self.keep_history:
+            self._tell(self._refreshed(update), total)
+
+    def _learn(self, batch: Batch, update: DictionaryUpdate[Any]) -> float:
+        """Encode, move the dictionary, and return the share of outliers."""
         W = self.components_.T
         codes = self._tune(batch).encode(batch.V, W, seen=batch.seen)
         self._observe(batch, codes, W)
@@ -167,11 +180,7 @@ class Streaming(Factorization):
         W, self.statistics_ = update.step(W, self.statistics_, batch.V, codes, batch.seen)
         self.components_ = np.ascontiguousarray(W.T)
         self.n_samples_seen_ += batch.V.shape[1]
-        self.n_batches_seen_ += 1
-        share = self._outlier_share(batch, codes)
-        self.outlier_share_ += (share - self.outlier_share_) / min(self.n_batches_seen_, _RECENT)
-        if self.callback is not None or self.keep_history:
-            self._tell(update, total)
+        return self._outlier_share(batch, codes)
 
     def _refreshed(self, update: DictionaryUpdate[Any]) -> DictionaryUpdate[Any]:
         """Return the update with what the latest batch has shown."""

@@ -9,7 +9,8 @@ Beyond the contract below a component may offer what lets others be faster or mo
 nonnegative l2 ball; ``envelope`` and ``curvature``, the Moreau envelope with its first and
 second derivative in one pass; ``parts``, a norm and its bounds apart; ``gauge``, the number s for
 which a nonnegative column is s times one of the set's border; ``price`` (a, b), with which
-a sum(y) + b |y|^2 / 2 majorises the gauge and touches it on the border.
+a sum(y) + b |y|^2 / 2 majorises the gauge and touches it on the border; ``border`` (a, b, full)
+when it is the set of u >= 0 with a sum(u) + b |u|^2 / 2 equal to 1 if full, and at most 1 if not.
 """
 
 from typing import ClassVar, Protocol, runtime_checkable

@@ -59,6 +59,11 @@ class ElasticNetBall:
         size: Array = (linear + np.sqrt(linear**2 + 4 * quadratic)) / 2
         return size
 
+    @property
+    def border(self) -> tuple[float, float, bool]:
+        """The set is u >= 0, l1 sum(u) + l2/2 |u|^2 <= 1: l1, l2, and that it is a ball."""
+        return self.l1, self.l2, False
+
     def conjugate(self, y: Array) -> Array:
         """Return the support function of each column: <u, y> at the farthest point u."""
         top = np.max(y, axis=0, initial=0.0).astype(np.float64)

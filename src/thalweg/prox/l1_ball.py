@@ -50,6 +50,11 @@ class L1Ball:
         return size
 
     @property
+    def border(self) -> tuple[float, float, bool]:
+        """The set is u >= 0, l1 sum(u) + l2/2 |u|^2 <= 1: l1, l2, and that it is a ball."""
+        return 1 / self.radius, 0.0, False
+
+    @property
     def price(self) -> tuple[float, float]:
         """The coefficients of sum(y) and |y|^2 / 2 in the gauge."""
         return 1 / self.radius, 0.0

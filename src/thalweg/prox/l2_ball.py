@@ -59,6 +59,11 @@ class L2Ball:
         return size
 
     @property
+    def border(self) -> tuple[float, float, bool]:
+        """The set is u >= 0, l1 sum(u) + l2/2 |u|^2 <= 1: l1, l2, and that it is a ball."""
+        return 0.0, 2.0 * self.radius**-2.0, False
+
+    @property
     def price(self) -> tuple[float, float]:
         """The coefficients of sum(y) and |y|^2 / 2 in a majoriser of the gauge on the border."""
         return 0.0, self.radius**-2.0

@@ -54,6 +54,11 @@ class Simplex:
         return size
 
     @property
+    def border(self) -> tuple[float, float, bool]:
+        """The set is u >= 0, l1 sum(u) + l2/2 |u|^2 = 1: l1, l2, and that it is no ball."""
+        return 1 / self.total, 0.0, True
+
+    @property
     def price(self) -> tuple[float, float]:
         """The coefficients of sum(y) and |y|^2 / 2 in the gauge."""
         return 1 / self.total, 0.0

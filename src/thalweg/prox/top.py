@@ -48,12 +48,27 @@ class Top:
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
         """Return the nearest columns in the set; ``step`` does not matter."""
-        u = np.zeros_like(x)
-        # A stable sort of -x, other than a reversed sort of x, leaves ties in their order.
-        kept = np.argsort(-x, axis=0, kind="stable")[: self.count]
-        np.put_along_axis(u, kept, np.maximum(np.take_along_axis(x, kept, axis=0), 0), axis=0)
+        u: Array = np.maximum(x, 0)
+        if u.ndim == 1:
+            _cut(u, self.count)
+        else:
+            for column in u.T:
+                _cut(column, self.count)
         return u
 
     def conjugate(self, y: Array) -> Array:
         """Return 0 for each column that is <= 0, and inf for the others."""
         return indicator(nonnegative(-y))
+
+
+def _cut(u: Array, count: int) -> None:
+    """Set all but the largest entries of u >= 0 to zero; of equal ones the first are kept."""
+    positive = u[u > 0]
+    spare = positive.size - count
+    if spare <= 0:
+        return
+    last = np.partition(positive, spare)[spare]
+    u[u < last] = 0
+    extra = np.count_nonzero(u) - count
+    if extra > 0:
+        u[np.flatnonzero(u == last)[-extra:]] = 0

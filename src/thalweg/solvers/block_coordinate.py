@@ -19,8 +19,9 @@ class BlockCoordinate:
     """Minimise tr(W' W A)/2 - tr(W' B) + sum_k g(w_k), one column at a time.
 
     For one column the quadratic is a multiple of a squared distance, so its minimum with g is
-    one prox. Nonnegative l2 balls of any radius, the orthant among them, are swept in compiled
-    code; other functions of a column go through their prox.
+    one prox. Nonnegative l2 balls of any radius, the orthant among them, the simplex, l1 and
+    elastic-net balls are swept in compiled code; other functions of a column go through their
+    prox.
 
     Parameters
     ----------
@@ -53,7 +54,11 @@ class BlockCoordinate:
         A = np.ascontiguousarray(A)
         rows = W.T.copy(order="C")
         linear = np.ascontiguousarray(B.T)
-        sweep = _compiled if hasattr(g, "l2_radius") else _by_prox
+        sweep = _by_prox
+        if hasattr(g, "l2_radius"):
+            sweep = _compiled
+        elif hasattr(g, "border"):
+            sweep = _bordered
         for _ in range(self.max_iter):
             value, fall = sweep(A, linear, rows, g, free)
             if settled(value, value - fall, constant, self.tol):
@@ -68,6 +73,13 @@ def _compiled(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tupl
     """
     radius = rows.dtype.type(g.l2_radius)  # type: ignore[attr-defined]
     value, fall = _kernels.sweep_atoms(A, linear, rows, radius, free)
+    return float(value), float(fall)
+
+
+def _bordered(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
+    """Do the same for a simplex, an l1 ball or an elastic-net ball."""
+    l1, l2, full = g.border  # type: ignore[attr-defined]
+    value, fall = _kernels.sweep_bordered(A, linear, rows, l1, l2, full, free)
     return float(value), float(fall)
 
 

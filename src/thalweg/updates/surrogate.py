@@ -69,6 +69,8 @@ class Surrogate:
         Of t samples, sample i counts (i/t)^fade: what the first, poor dictionaries made of
         their samples is overcome, while the change of W still falls like 1/t (Mairal et al.,
         2010, section 3.4). 0 lets all count the same, as [O] does.
+    revival : bool
+        Whether atoms that no sample uses are replaced by what is badly explained.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Surrogate:
     forgetting: float = 1.0
     frozen: int = 0
     fade: float = 0.0
+    revival: bool = True
 
     def init(self, W: Array) -> Statistics:
         """Return the statistics of no samples."""
@@ -127,7 +130,7 @@ class Surrogate:
         """
         state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
-        if self.l1 > 0.0:  # the penalty is there to let atoms die
+        if self.l1 > 0.0 or not self.revival:  # the penalty is there to let atoms die
             return W, state
         return revive(W, state, V, codes, self.constraint, self.frozen)
 

@@ -1,7 +1,4 @@
-"""Methods that the papers compare with, under their own names: compositions, no loops.
-
-Each function returns an :class:`thalweg.OnlineFactorization` that is ready to fit.
-"""
+"""The rivals of [D]: Itakura-Saito by multiplicative updates, Huber by steps of one size."""
 
 from math import inf
 from typing import Any

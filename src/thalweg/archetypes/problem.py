@@ -1,0 +1,125 @@
+"""The objective (17) of [A], from products that a sweep needs anyway."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.archetypes.rows import Rows
+
+__all__ = ["Point", "Problem", "State"]
+
+
+class State(NamedTuple):
+    """The three blocks.
+
+    Attributes
+    ----------
+    H : array of shape (k, n)
+        Archetypes.
+    W : array of shape (m, k)
+        Codes: rows >= 0 with the sum 1.
+    T : array of shape (k, m)
+        The weights of the samples in the hull's point next to each archetype, likewise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.archetypes import Rows
+    >>> from thalweg.archetypes.starts import zero
+    >>> zero(Rows.of(np.ones((3, 2))), 1).W.ravel()
+    array([1., 1., 1.])
+    """
+
+    H: Array
+    W: Array
+    T: Array
+
+
+class Point(NamedTuple):
+    """A state, what it costs, and the products of H that were needed to know.
+
+    Attributes
+    ----------
+    state : State
+        The blocks.
+    objective : float
+        (17).
+    HX : array of shape (k, m)
+        H X'.
+    HH : array of shape (k, k)
+        H H'.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.archetypes import Problem, Rows
+    >>> from thalweg.archetypes.starts import zero
+    >>> problem = Problem(Rows.of(np.ones((3, 2))), weight=1.0)
+    >>> problem.at(zero(problem.rows, 1)).objective
+    8.0
+    """
+
+    state: State
+    objective: float
+    HX: Array
+    HH: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """[A] (17): data, the weight lambda, and the number of nonzeros, None for any.
+
+    ``emphasis`` are factors of the samples' squared distances, None for 1; the constrained form
+    (3) needs them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.archetypes import Problem, Rows
+    >>> Problem(Rows.of(np.eye(3)), weight=1.0, nonzeros=4).rows.shape
+    (3, 3)
+    """
+
+    rows: Rows
+    weight: float
+    nonzeros: int | None = None
+    emphasis: Array | None = None
+
+    def emphasised(self, W: Array) -> Array:
+        """Return the codes times the factors of their samples."""
+        return W if self.emphasis is None else self.emphasis[:, None] * W
+
+    def at(self, state: State) -> Point:
+        """Evaluate a state."""
+        return self.known(state, self.rows.correlated(state.H), state.H @ state.H.T)
+
+    def known(self, state: State, HX: Array, HH: Array) -> Point:
+        """Evaluate a state whose products are known.
+
+        The squares are multiplied out; what cancels leaves an error of about 1e-16 |X|^2.
+        """
+        _, W, T = state
+        strong, squares = self.emphasised(W), self.emphasised(self.rows.squares[:, None])
+        fit = squares.sum() - 2.0 * np.vdot(strong.T, HX) + np.vdot(W.T @ strong, HH)
+        if self.weight:
+            fit += self.weight * (np.trace(HH) - 2.0 * np.vdot(T, HX) + self._hull_squares(T))
+        return Point(state, max(float(fit), 0.0), HX, HH)
+
+    def exact(self, state: State) -> float:
+        """Return (17) from the residuals, without cancellation."""
+        H, W, T = state
+        total = 0.0
+        for where, block in self.rows.blocks():
+            rest = np.sum(np.square(block - W[where] @ H), axis=1)
+            total += float(np.sum(rest if self.emphasis is None else self.emphasis[where] * rest))
+        if self.weight:
+            total += self.weight * float(np.sum(np.square(H - self.rows.mixed(T))))
+        return total
+
+    def _hull_squares(self, T: Array) -> float:
+        gram = self.rows.gram
+        if gram is not None:
+            return float(np.vdot(T @ gram, T))
+        return float(np.sum(np.square(self.rows.mixed(T))))

@@ -1,0 +1,101 @@
+"""What the rivals share: fit, checks, and codes by least squares."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.archetypes import Rows
+from thalweg.encoders import Codes, Encoder
+from thalweg.errors import InputError
+from thalweg.estimators import _parameters as parameters
+from thalweg.estimators._input import check_data
+from thalweg.estimators._surface import Factorization
+from thalweg.solvers.nnls import nnls, prepare
+
+__all__ = ["Learned", "LeastSquares", "Rival", "half_squares"]
+
+
+class Learned(NamedTuple):
+    """Components, what they cost, and how many rounds they took."""
+
+    components: Array
+    objective: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """argmin_h |v - W h|^2 / 2 over h >= 0, samples without gaps."""
+
+    name: ClassVar[str] = "least-squares"
+
+    def encode(
+        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+    ) -> Codes:
+        """Encode the columns of V."""
+        H, _, solved = nnls(prepare(W.T @ W), W.T @ V)
+        rest = V - W @ H
+        loss = 0.5 * np.einsum("fb,fb->b", rest, rest)
+        zero = np.zeros_like(loss)
+        return Codes(H.astype(V.dtype), np.zeros_like(V), loss.astype(V.dtype), zero, solved)
+
+
+class Rival(Factorization):
+    """Base of the rivals: fit, and the checks that all of them need."""
+
+    n_components: Any
+    max_iter: Any
+    tol: Any
+    random_state: Any
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from all of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data without gaps.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = check_data(self, X, reset=True)
+        rows = Rows.of(X)
+        if np.isnan(rows.squares.sum()):
+            raise InputError(
+                f"{type(self).__name__} needs complete data, but NaN came. "
+                "Fill the gaps first, or use SparseArchetypalNMF."
+            )
+        count = parameters.check_count("n_components", self.n_components)
+        parameters.check_count("max_iter", self.max_iter)
+        parameters.check_positive("tol", self.tol)
+        learned = self._learn(rows, count, parameters.generator(self.random_state))
+        self.components_ = learned.components.astype(X.dtype)
+        self.objective_, self.n_iter_ = learned.objective, learned.rounds
+        self.n_samples_seen_ = X.shape[0]
+        return self
+
+    def _encoder(self) -> Encoder:
+        return LeastSquares()
+
+    def _learn(self, rows: Rows, k: int, rng: np.random.Generator) -> Learned:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
+
+
+def half_squares(rows: Rows, W: Array, H: Array) -> float:
+    """Return |X - W H|^2 / 2."""
+    total = 0.0
+    for where, block in rows.blocks():
+        total += float(np.sum(np.square(block - W[where] @ H)))
+    return 0.5 * total

@@ -1,0 +1,161 @@
+"""Parameters chosen by the loss of samples that were held out, [A] (37)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from thalweg._typing import Array
+from thalweg.errors import InputError, ParameterError
+from thalweg.estimators import _parameters as parameters
+
+__all__ = ["Selection", "select", "select_weight"]
+
+
+class Selection(NamedTuple):
+    """Held-out losses, and what they speak for.
+
+    Attributes
+    ----------
+    values : tuple
+        What was tried.
+    losses, errors : arrays of shape (n_values,)
+        Mean squared distance of a held-out sample from the archetypes' hull, a mean over folds,
+        and the standard error of that mean.
+    best : object
+        The value of least loss.
+    chosen : object
+        The simplest value whose loss is within one standard error of the least.
+
+    Examples
+    --------
+    >>> from thalweg import SparseArchetypalNMF, select_weight
+    >>> from thalweg.synthetic import archetypal_mixtures
+    >>> X = archetypal_mixtures(60, 20, 3, spread=0.3, noise=0.05, random_state=0).X
+    >>> model = SparseArchetypalNMF(3, init="projections", path=3)
+    >>> found = select_weight(model, X, [0.1, 1.0, 30.0], folds=3)
+    >>> found.chosen >= found.best
+    True
+    """
+
+    values: tuple[Any, ...]
+    losses: Array
+    errors: Array
+    best: Any
+    chosen: Any
+
+
+def select(
+    model: Any,
+    X: Any,
+    parameter: str,
+    values: Any,
+    *,
+    folds: int = 5,
+    simplest: str = "smallest",
+    random_state: Any = 0,
+) -> Selection:
+    """Try values of a parameter on folds of the samples; the model itself is not fitted.
+
+    Parameters
+    ----------
+    model : estimator
+        With ``fit`` and ``score``, such as :class:`thalweg.SparseArchetypalNMF`.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The data.
+    parameter : str
+        ``"n_components"``, ``"sparsity"``, ``"weight"``, ...
+    values : sequence
+        What to try.
+    folds : int
+        Into how many parts the samples are divided, each held out once.
+    simplest : {"smallest", "largest"}
+        Which of two values with about the same loss is the simpler model: few archetypes, few
+        nonzeros, but a large weight.
+    random_state : int, Generator, RandomState or None
+        Seed of the division.
+
+    Returns
+    -------
+    Selection
+        With the one-standard-error rule applied.
+
+    Examples
+    --------
+    >>> from thalweg import SparseArchetypalNMF, select
+    >>> from thalweg.synthetic import archetypal_mixtures
+    >>> X = archetypal_mixtures(80, 30, 3, spread=0.3, noise=0.01, random_state=0).X
+    >>> model = SparseArchetypalNMF(init="projections", path=3)
+    >>> select(model, X, "n_components", [1, 2, 3, 4], folds=4).chosen
+    3
+    """
+    parameters.choose("simplest", simplest, ("smallest", "largest"))
+    values = tuple(values)
+    if not values:
+        raise ParameterError(
+            f"values should be one or more values of {parameter}, but none came. "
+            "Give a list such as [0.1, 1.0, 10.0]."
+        )
+    rows = X if hasattr(X, "shape") else np.asarray(X)
+    if not 2 <= parameters.check_count("folds", folds) <= rows.shape[0]:
+        raise InputError(
+            f"folds should be between 2 and the number of samples, {rows.shape[0]}, but {folds!r} "
+            "came. Give fewer folds, or more samples."
+        )
+    seed = int(parameters.generator(random_state).integers(2**31))
+    parts = list(KFold(folds, shuffle=True, random_state=seed).split(np.empty(rows.shape[0])))
+    table = np.array(
+        [[_held_out(model, rows, parameter, v, part) for part in parts] for v in values]
+    )
+    losses, errors = table.mean(axis=1), table.std(axis=1, ddof=1) / np.sqrt(folds)
+    least = int(np.argmin(losses))
+    near = [
+        v for v, loss in zip(values, losses, strict=True) if loss <= losses[least] + errors[least]
+    ]
+    chosen = min(near) if simplest == "smallest" else max(near)
+    return Selection(values, losses, errors, values[least], chosen)
+
+
+def select_weight(
+    model: Any, X: Any, weights: Any = None, *, folds: int = 5, random_state: Any = 0
+) -> Selection:
+    """Choose the weight of archetypal regularisation by held-out samples, [A] 4.4.
+
+    Parameters
+    ----------
+    model : SparseArchetypalNMF
+        Its other parameters are kept; it is not fitted.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The data.
+    weights : sequence of float, optional
+        By default nine from 0.1 to 20 in equal ratios.
+    folds : int
+        Into how many parts the samples are divided, each held out once.
+    random_state : int, Generator, RandomState or None
+        Seed of the division.
+
+    Returns
+    -------
+    Selection
+        ``chosen`` is the largest weight within one standard error of the least loss.
+
+    Examples
+    --------
+    >>> from thalweg import SparseArchetypalNMF, select_weight
+    >>> from thalweg.synthetic import archetypal_mixtures
+    >>> X = archetypal_mixtures(60, 20, 3, random_state=0).X
+    >>> found = select_weight(SparseArchetypalNMF(3, init="projections", path=2), X, folds=2)
+    >>> len(found.losses)
+    9
+    """
+    values = np.geomspace(0.1, 20.0, 9).tolist() if weights is None else weights
+    return select(
+        model, X, "weight", values, folds=folds, simplest="largest", random_state=random_state
+    )
+
+
+def _held_out(model: Any, X: Any, parameter: str, value: Any, part: Any) -> float:
+    learn, test = part
+    fitted = clone(model).set_params(**{parameter: value}).fit(X[learn])
+    return -float(fitted.score(X[test]))

@@ -1,0 +1,394 @@
+"""Sparse archetypal NMF: archetypes near the hull of the data, with few nonzeros."""
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from thalweg._typing import Array, Indices, Mask
+from thalweg.archetypes import Point, Problem, Rows, State, starts
+from thalweg.archetypes.codes import SimplexCodes
+from thalweg.archetypes.descent import Descent, Ended, Watch
+from thalweg.archetypes.outer import OuterApproximation
+from thalweg.archetypes.path import Path, Refill, Stop
+from thalweg.archetypes.widening import widen
+from thalweg.encoders import Encoder
+from thalweg.errors import ParameterError
+from thalweg.estimators import _parameters as parameters
+from thalweg.estimators._input import check_data
+from thalweg.estimators._streaming import Progress
+from thalweg.estimators._surface import Factorization
+from thalweg.estimators._threads import few_threads
+
+__all__ = ["SparseArchetypalNMF"]
+
+_STARTS = ("auto", "mip", "projections", "robust-projections", "random", "samples", "zero")
+# Those of "auto"; of data with more entries than that the first two. So many of them are widened.
+_TRIED = ("projections", "robust-projections", "zero", "samples", "random")
+_LARGE, _WIDENED = 2**25, 3
+# Sweeps after which starts of the outer approximation are compared.
+_SHORT = 10
+
+
+class SparseArchetypalNMF(Factorization):
+    """Archetypes: a few extreme, sparse rows of which all samples are mixtures.
+
+    Minimises |X - codes @ components_|^2 + weight |components_ - hull|^2, where codes are
+    nonnegative with the sum 1, hull is the nearest point of the data's convex hull for each
+    component, and components are nonnegative with at most ``sparsity`` nonzeros. Without
+    ``sparsity`` it is the archetypal analysis of Javadi and Montanari; with ``weight=0`` it is
+    NMF with codes in the simplex.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of archetypes. More than there are samples makes some of them equal.
+    sparsity : int, float or None, default=None
+        Nonzeros of ``components_`` in all: a number, or a share above 0 and at most 1. None does
+        not limit them.
+    weight : float, default=1.0
+        How much nearness to the hull of the data counts; without units. See
+        :func:`thalweg.select_weight`.
+    init : str or array of shape (n_components, n_features), default="auto"
+        Where to begin. ``"projections"`` are extreme samples, one after the other projected out;
+        ``"robust-projections"`` means of samples next to these; ``"samples"`` and ``"random"``
+        are samples and numbers by chance; ``"zero"`` lets archetypes split off one by one;
+        ``"mip"`` is the outer approximation of [A] by integer programming, within ``mip_time``.
+        ``"auto"`` tries all of these but the last, on very large data the first two, widens the
+        best ones, and keeps the lowest objective. An array is taken as it is, without the path.
+    path : int, default=8
+        Number of weights from 30 down to ``weight``, each problem begun at the last solution.
+        1 goes to ``weight`` at once.
+    widening : int, default=5
+        For ``"auto"``: how often the three best solutions may have more nonzeros for a while, and
+        are then brought back to ``sparsity``. What is not better is not kept. 0 leaves it out.
+    local_search : bool, default=True
+        Whether nonzeros may change places with zeros, wherever that lowers the objective.
+    mip_time : float, default=60.0
+        Seconds for the integer programs of ``init="mip"``.
+    tol : float, default=1e-5
+        The fit ends when a step would change the components by less than this share.
+    max_iter : int, default=1000
+        Cap on the sweeps of the last problem of a path.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for the starts that need chance.
+    callback : callable, optional
+        Called with a :class:`thalweg.estimators.Progress` after each sweep.
+    keep_history : bool, default=False
+        Whether to keep each sweep's progress in ``history_``.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The archetypes.
+    membership_ : array of shape (n_samples, n_components)
+        How each sample that was learned from is mixed; rows have the sum 1.
+    labels_ : array of shape (n_samples,)
+        The archetype nearest to each of these samples.
+    hull_weights_ : array of shape (n_components, n_samples)
+        How the hull's point next to each archetype is mixed from samples.
+    objective_ : float
+        What is minimised, a sum over samples. While the fit runs it is that of the problem on
+        the path.
+    path_ : tuple of thalweg.archetypes.path.Stop
+        The problems on the way, with their archetypes; the last one is the one asked for.
+    stationarity_ : float
+        Share by which one more step would change the components.
+    init_ : str
+        The start that was kept.
+    starts_ : dict of str to float
+        The objective that each start led to.
+    n_iter_, n_swaps_ : int
+        Sweeps of all starts; places that nonzeros changed on the path that was kept.
+    outlier_share_ : float
+        0: this model has no outliers.
+    history_ : list of Progress
+        Only with ``keep_history=True``.
+    n_samples_seen_, n_features_in_ : int
+        Counts.
+
+    Notes
+    -----
+    Gaps, marked by ``NaN``, begin as the mean of their feature and are set to
+    ``codes @ components_`` after each problem of the path but the last: the objective is that of
+    the data so completed. Codes of new samples leave gaps out.
+
+    References
+    ----------
+    K. Behdin and R. Mazumder, "Sparse NMF with archetypal regularization: computational and
+    robustness properties", Journal of Machine Learning Research, 2023.
+
+    H. Javadi and A. Montanari, "Nonnegative matrix factorization via archetypal analysis",
+    Journal of the American Statistical Association, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg import SparseArchetypalNMF
+    >>> corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> X = np.random.default_rng(0).dirichlet(np.full(3, 0.3), 200) @ corners
+    >>> model = SparseArchetypalNMF(3, sparsity=2, random_state=0).fit(X)
+    >>> sorted((model.components_ > 0).sum(axis=1).tolist())
+    [0, 1, 1]
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        sparsity: float | None = None,
+        weight: float = 1.0,
+        init: Any = "auto",
+        path: int = 8,
+        widening: int = 5,
+        local_search: bool = True,
+        mip_time: float = 60.0,
+        tol: float = 1e-5,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        callback: Callable[[Progress], None] | None = None,
+        keep_history: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.sparsity = sparsity
+        self.weight = weight
+        self.init = init
+        self.path = path
+        self.widening = widening
+        self.local_search = local_search
+        self.mip_time = mip_time
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.callback = callback
+        self.keep_history = keep_history
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from all of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; ``NaN`` marks gaps. For data of either sign see
+            :class:`thalweg.SignSplitter`.
+        y : ignored
+            Present for scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        X = check_data(self, X, reset=True)
+        count = parameters.check_count("n_components", self.n_components)
+        with few_threads(X.shape[1], count, X.shape[0]):
+            rows, seen = _completed(X)
+            problem = Problem(rows, self._weight(), self._nonzeros(count, X.shape[1]))
+            runs = self._runs(problem, count)
+            self._begin(X)
+            ran = [run(problem, partial(_refilled, seen), self._note) for run in runs]
+            self.starts_ = {run.name: run.ended.point.objective for run in ran}
+            ran.sort(key=lambda run: run.ended.point.objective)
+            if len(ran) > 1:
+                best = [self._widened(run, problem) for run in ran[:_WIDENED]]
+                ran = [self._shown(min(best, key=lambda run: run.ended.point.objective), problem)]
+            self._keep(ran[0])
+        return self
+
+    def _encoder(self) -> Encoder:
+        return SimplexCodes()
+
+    def _begin(self, X: Any) -> None:
+        self.n_samples_seen_ = X.shape[0]
+        self.outlier_share_ = 0.0
+        self.n_iter_ = 0
+        self._dtype = X.dtype
+        self.__dict__.pop("history_", None)  # of an earlier fit
+        if self.keep_history:
+            self.history_: list[Progress] = []
+
+    def _note(self, point: Point) -> None:
+        self.n_iter_ += 1
+        self.components_ = np.ascontiguousarray(point.state.H, dtype=self._dtype)
+        self.objective_ = point.objective
+        progress = Progress(self.n_samples_seen_, None, self.objective_, 0.0)
+        if self.keep_history:
+            self.history_.append(progress)
+        if self.callback is not None:
+            self.callback(progress)
+
+    def _widened(self, run: "_Run", problem: Problem) -> "_Run":
+        """Return a run with detours through denser archetypes."""
+        if problem.nonzeros is None:
+            return run
+        problem = replace(problem, rows=run.rows)
+        found = widen(problem, run.ended, self._descent(), self.widening, self._note)
+        stops = run.stops + tuple(Stop.of(problem, ended) for ended in found[1:])
+        return run._replace(ended=found[-1], stops=stops)
+
+    def _shown(self, run: "_Run", problem: Problem) -> "_Run":
+        """Return a run after one more sweep, so that what is kept is what was shown last."""
+        problem = replace(problem, rows=run.rows)
+        once = replace(self._descent(), max_sweeps=1)
+        ended = once.run(problem, run.ended.point.state, self._note)
+        last, stop = run.stops[-1], Stop.of(problem, ended)
+        stop = stop._replace(sweeps=last.sweeps + stop.sweeps, swaps=last.swaps + stop.swaps)
+        return run._replace(ended=ended, stops=(*run.stops[:-1], stop))
+
+    def _descent(self) -> Descent:
+        return Descent(
+            parameters.check_positive("tol", self.tol),
+            parameters.check_count("max_iter", self.max_iter),
+            bool(self.local_search),
+        )
+
+    def _keep(self, run: "_Run") -> None:
+        H, W, T = run.ended.point.state
+        self.components_ = np.ascontiguousarray(H, dtype=self._dtype)
+        self.membership_, self.hull_weights_ = W.astype(self._dtype), T.astype(self._dtype)
+        self.labels_ = _nearest(run.rows, H)
+        self.path_ = run.stops
+        self.init_ = run.name
+        self.stationarity_ = run.ended.residual
+        self.n_swaps_ = sum(stop.swaps for stop in run.stops)
+
+    def _weight(self) -> float:
+        weight: Any = self.weight
+        if not (isinstance(weight, (int, float, np.number)) and 0.0 <= weight < np.inf):
+            raise ParameterError(
+                f"weight should be a finite number that is 0 or more, but {weight!r} came. "
+                "Begin with 1; select_weight finds one by held-out samples."
+            )
+        return float(weight)
+
+    def _nonzeros(self, k: int, n: int) -> int | None:
+        given: Any = self.sparsity
+        if given is None:
+            return None
+        if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+            nonzeros = int(given)
+        elif isinstance(given, (float, np.floating)) and 0.0 < given <= 1.0:
+            nonzeros = max(1, round(float(given) * k * n))
+        else:
+            nonzeros = 0
+        if not 1 <= nonzeros <= k * n:
+            raise ParameterError(
+                "sparsity should be None, a share above 0 and at most 1, or a whole number from 1 "
+                f"to {k * n} (n_components times features), but {given!r} came. "
+                "It is the number of nonzeros, not of zeros."
+            )
+        return nonzeros
+
+    def _runs(self, problem: Problem, k: int) -> list["_Planned"]:
+        """Return the starts to try, each with its path; all parameters are checked here."""
+        path = Path(parameters.check_count("path", self.path), self._descent())
+        parameters.check_positive("mip_time", self.mip_time)
+        rounds: Any = self.widening
+        if not isinstance(rounds, (int, np.integer)) or rounds < 0:
+            raise ParameterError(
+                f"widening should be a whole number that is 0 or more, but {rounds!r} came. "
+                "0 leaves it out."
+            )
+        rng = parameters.generator(self.random_state)
+        if not isinstance(self.init, str):
+            H = _given(self.init, (k, problem.rows.shape[1]))
+            once = replace(path, count=1)  # a large weight would pull it away
+            return [_Planned("given", once, partial(starts.around, problem.rows, H))]
+        name = parameters.choose("init", self.init, _STARTS)
+        if name != "auto":
+            return [_Planned(name, path, partial(self._start, name, problem, k, rng))]
+        return list(self._automatic(problem, k, path, rng))
+
+    def _automatic(
+        self, problem: Problem, k: int, path: Path, rng: np.random.Generator
+    ) -> Iterator["_Planned"]:
+        m, n = problem.rows.shape
+        for name in _TRIED[: 2 if m * n > _LARGE else None]:
+            # a generator for each, so that each is the start that users get by its name
+            start = partial(self._start, name, problem, k, deepcopy(rng))
+            yield _Planned(name, path, start)
+
+    def _start(self, name: str, problem: Problem, k: int, rng: np.random.Generator) -> State:
+        rows = problem.rows
+        if name == "zero":
+            return starts.zero(rows, k)
+        if name == "mip":
+            return self._mip(problem, k)
+        if name == "random":
+            top = np.max([block.max(axis=0) for _, block in rows.blocks()], axis=0)
+            return starts.around(rows, rng.random((k, rows.shape[1])) * top)
+        if name == "robust-projections":
+            return starts.around(rows, starts.robust_projections(rows, k))
+        extreme = name == "projections"
+        chosen = starts.projections(rows, k) if extreme else starts.drawn(rows, k, rng)
+        return starts.around(rows, rows.take(chosen))
+
+    def _mip(self, problem: Problem, k: int) -> State:
+        """Return the better of (22) and (22) around projections, by (17) after a few sweeps."""
+        rows, seconds = problem.rows, float(self.mip_time) / 2
+        nonzeros = problem.nonzeros or k * rows.shape[1]
+        states = [
+            OuterApproximation(k, anchors, seconds=seconds).run(rows, nonzeros).state
+            for anchors in (None, starts.projections(rows, k))
+        ]
+        short = Descent(max_sweeps=_SHORT, swaps=False)
+        return min(states, key=lambda state: short.run(problem, state).point.objective)
+
+
+def _nearest(rows: Rows, H: Array) -> Indices:
+    """Return the number of the archetype nearest to each sample."""
+    squares = np.einsum("ij,ij->i", H, H)
+    nearest: Indices = np.argmin(squares[:, None] - 2.0 * rows.correlated(H), axis=0)
+    return nearest
+
+
+class _Run(NamedTuple):
+    """What a start led to, and the data with their gaps filled at the end."""
+
+    name: str
+    stops: tuple[Stop, ...]
+    ended: Ended
+    rows: Rows
+
+
+class _Planned(NamedTuple):
+    """A start and its path."""
+
+    name: str
+    path: Path
+    start: Callable[[], State]
+
+    def __call__(self, problem: Problem, refill: Refill, watch: Watch) -> _Run:
+        return _Run(self.name, *self.path.run(problem, self.start(), watch, refill))
+
+
+def _refilled(seen: Mask | None, rows: Rows, state: State) -> Rows:
+    """Put the low-rank part into gaps."""
+    return rows if seen is None else Rows(np.where(seen, rows.X, state.W @ state.H))
+
+
+def _completed(X: Any) -> tuple[Rows, Mask | None]:
+    """Return the data with the mean of their feature in gaps, and where there is none."""
+    values = X.data if sparse.issparse(X) else X
+    if not np.isnan(np.sum(values, dtype=np.float64)):
+        return Rows.of(X), None
+    # sums are rounded alike whatever the order in memory
+    dense = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    seen = ~np.isnan(dense)
+    known = np.where(seen, dense, 0.0)
+    means = known.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    return Rows.of(np.where(seen, known, means)), seen
+
+
+def _given(init: Any, shape: tuple[int, int]) -> Array:
+    H = np.asarray(init, dtype=np.float64)
+    if H.shape != shape or not np.isfinite(H).all() or (H < 0.0).any():
+        raise ParameterError(
+            f"init should be a finite nonnegative array of shape {shape}, but one of shape "
+            f"{H.shape} came, or with other entries. Pass archetypes as rows."
+        )
+    return H

@@ -1,0 +1,159 @@
+"""Multiplicative updates of the latest codes and of the dictionary together: INMF."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import exp
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.encoders import Codes
+from thalweg.prox import Prox
+from thalweg.prox.l2_ball import L2Ball
+from thalweg.solvers.multiplicative import rescale
+from thalweg.updates._means import merge_means
+from thalweg.updates.gauge import rescaled
+from thalweg.updates.surrogate import Statistics, Surrogate
+
+__all__ = ["Incremental"]
+
+# A zero cannot be multiplied: codes and atoms begin at no less than this share of their mean.
+_SEED = 1e-6
+# Keeps the Gram matrix of dependent atoms invertible, relative to its trace.
+_RIDGE = 1e-12
+# How often a step on the volume is shortened by half.
+_HALVINGS = 8
+
+
+@dataclass(frozen=True)
+class Incremental:
+    """argmin over W and the latest codes of the mean of |v - W h|^2/2 + mu log volume(W).
+
+    Codes of earlier samples are kept, in the two matrices of
+    :class:`thalweg.updates.surrogate.Surrogate`. The latest codes and W take turns with the
+    updates of Lee and Seung ([R] (40)), until the objective settles. A factor 0/0, at which (40)
+    fails, is 1. The volume is the root of det(W'W), |det W| if W is square ([R] (41)): the two
+    signs of the gradient of its logarithm, W (W'W)^-1, join the two sides of the fraction.
+
+    Parameters
+    ----------
+    constraint : Prox
+        A set with a ``gauge``: atoms are scaled onto its border, past codes inversely.
+    forgetting, fade : float
+        Weights of earlier samples, as in :class:`thalweg.updates.surrogate.Surrogate`.
+        ``forgetting`` is S_old of [R] (39) when samples come one by one; ``fade`` is L - 1 of
+        the amnesic average [R] (42).
+    volume, decay : float
+        mu = volume exp(-decay t) after t samples; delta and tau of [R] IV-D.
+    tol, max_iter : float, int
+        Relative decrease in a round below which the updates of a batch end, and their cap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.fast import Fast
+    >>> from thalweg.updates.incremental import Incremental
+    >>> V, W = np.array([[0.3], [0.4]]), np.array([[1.0], [0.1]])
+    >>> update = Incremental(max_iter=1000, tol=1e-9)
+    >>> W, state = update.step(W, update.init(W), V, Fast().encode(V, W))
+    >>> W.ravel().round(3)
+    array([0.6, 0.8])
+    """
+
+    name: ClassVar[str] = "incremental"
+
+    constraint: Prox = field(default_factory=L2Ball)
+    forgetting: float = 1.0
+    fade: float = 0.0
+    volume: float = 0.0
+    decay: float = 0.0
+    tol: float = 1e-4
+    max_iter: int = 200
+
+    def init(self, W: Array) -> Statistics:
+        """Return the statistics of no samples."""
+        return self._means.init(W)
+
+    def absorb(self, state: Statistics, V: Array, codes: Codes) -> Statistics:
+        """Return the statistics with a batch taken in."""
+        return self._means.absorb(state, V, codes)
+
+    def step(
+        self, W: Array, state: Statistics, V: Array, codes: Codes, seen: Mask | None = None
+    ) -> tuple[Array, Statistics]:
+        """Find the codes of the batch and the dictionary together.
+
+        Gaps need no mark here: the outliers make V - R equal to W H over them.
+        """
+        if V.shape[1] == 0:
+            return W, state
+        clean, H, W = V - codes.R, _seeded(codes.H), _seeded(W)
+        joint = self.absorb(state, V, codes._replace(H=H))
+        value = self.objective(W, joint)
+        for _ in range(self.max_iter):
+            H = H * _ratio(W.T @ clean, (W.T @ W) @ H)  # [R] (40), first line
+            joint = self.absorb(state, V, codes._replace(H=H))
+            W = self._multiplied(W, joint)
+            previous, value = value, self.objective(W, joint)
+            if previous - value <= self.tol * abs(previous):
+                break
+        return rescaled(W, joint, self.constraint, np.ones(W.shape[1], np.bool_))
+
+    def minimise(self, W: Array, state: Statistics) -> Array:
+        """Return the dictionary after multiplicative updates, all codes kept."""
+        W = _seeded(W)
+        value = self.objective(W, state)
+        for _ in range(self.max_iter):
+            W = self._multiplied(W, state)
+            previous, value = value, self.objective(W, state)
+            if previous - value <= self.tol * abs(previous):
+                break
+        return W
+
+    def merge(self, states: Sequence[Statistics]) -> Statistics:
+        """Return the weighted mean of several statistics."""
+        return merge_means(states)
+
+    def objective(self, W: Array, state: Statistics) -> float:
+        """Return the mean loss of all samples at W, with the volume's part."""
+        loss = self._means.objective(W, state)
+        mu = self._mu(state)
+        return loss + mu * 0.5 * float(np.linalg.slogdet(_gram(W))[1]) if mu else loss
+
+    @property
+    def _means(self) -> Surrogate:
+        return Surrogate(forgetting=self.forgetting, fade=self.fade)
+
+    def _mu(self, state: Statistics) -> float:
+        return self.volume * exp(-self.decay * float(state.n_samples))
+
+    def _multiplied(self, W: Array, state: Statistics) -> Array:
+        mu = self._mu(state)
+        if not mu:
+            return W * _ratio(state.B, W @ state.A)  # [R] (40), second line
+        slope = W.dtype.type(mu) * (W @ np.linalg.inv(_gram(W)).astype(W.dtype))
+        factors = _ratio(state.B + np.maximum(-slope, 0), W @ state.A + np.maximum(slope, 0))
+        value = self.objective(W, state)
+        for halved in range(_HALVINGS):  # the logarithm of a volume is not convex
+            tried = W * factors ** W.dtype.type(0.5**halved)
+            if self.objective(tried, state) <= value:
+                return tried
+        return W
+
+
+def _ratio(neg: Array, pos: Array) -> Array:
+    return rescale(np.maximum(neg, 0), pos, (1.0, 0.0))
+
+
+def _seeded(X: Array) -> Array:
+    """Return X with zeros raised to a small share of the mean of their column."""
+    raised: Array = np.maximum(X, X.dtype.type(_SEED) * X.mean(axis=0))
+    return raised
+
+
+def _gram(W: Array) -> Array:
+    wide = W.astype(np.float64)
+    G = wide.T @ wide
+    G.flat[:: len(G) + 1] += _RIDGE * np.trace(G)
+    return G
