@@ -25,6 +25,7 @@ _WEIGHTED = 3  # of which the first are of reweighted least squares
 _HALVINGS = 30  # of a step that is too long, or doublings
 _FLAT = 0.1  # of the slope may be left at the end of a step
 _STILL = 1e-9  # of the knee that is no way to go
+_THIN = 16  # blocks of which one is looked at first, where there are many
 _ROUNDS = 10  # of rejection
 _BELIEVED = 0.3  # share of the entries that a fit has to keep
 LISTEN = 16  # samples that only tell the noise level, before any changes the basis
@@ -222,7 +223,9 @@ def _near(r: Any, trial: Any, distance: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _huber(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, cap: Any, w: Any, r: Any) -> Any:
+def _huber(
+    U: Any, x: Any, mask: Any, knee: Any, ridge: Any, cap: Any, w: Any, r: Any, desk: Any
+) -> Any:
     """Minimise sum_i huber(x_i - u_i' w; knee) over the entries of the mask, from w as it comes.
 
     It is min_s |x - U w - s|^2 / 2 + knee |s|_1. Newton's step is exact once it leaves every
@@ -234,7 +237,8 @@ def _huber(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, cap: Any, w: Any, r
     n = x.size
     G, g, delta = np.empty((K, K)), np.empty(K), np.empty(K)
     kind = np.full(n, 2, dtype=np.int8)
-    clipped, weight, trial = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+    clipped, weight, trial = desk[0, :n], desk[1, :n], desk[2, :n]
+    begun = np.any(w != 0.0)
     r[:] = x
     _subtract(U, w, mask, r)
     _classify(r, knee, kind, clipped)
@@ -243,7 +247,7 @@ def _huber(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, cap: Any, w: Any, r
         for i in range(n):
             weight[i] = mask[i] if kind[i] == 0 else 0.0
             inside += weight[i] != 0.0
-        careful = step < _WEIGHTED
+        careful = step < _WEIGHTED and not begun
         newton = inside > 0 and not careful
         if not newton:
             for i in range(n):
@@ -268,6 +272,23 @@ def _huber(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, cap: Any, w: Any, r
     return False
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sketch(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, w: Any, desk: Any) -> Any:
+    """Set w to the minimum of Huber's function over a few of many blocks, to begin with."""
+    blocks = U.shape[0] // _THIN
+    if blocks < 2:
+        return
+    n = blocks * LANES
+    atoms = np.empty((blocks, U.shape[1], LANES), U.dtype)
+    values, there, r = np.empty((3, n), U.dtype)
+    for b in range(blocks):
+        atoms[b] = U[b * _THIN]
+        here, source = b * LANES, b * _THIN * LANES
+        values[here : here + LANES] = x[source : source + LANES]
+        there[here : here + LANES] = mask[source : source + LANES]
+    _huber(atoms, values, there, knee, ridge, _CAP, w, r, desk)
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def _keep(r: Any, mask: Any, limit: Any, clean: Any) -> Any:
     """Set clean to the entries with |r| up to the limit; return their number and the changes."""
@@ -282,10 +303,10 @@ def _keep(r: Any, mask: Any, limit: Any, clean: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _refit(U: Any, x: Any, mask: Any, clean: Any, ridge: Any, w: Any, r: Any) -> Any:
+def _refit(U: Any, x: Any, mask: Any, clean: Any, ridge: Any, w: Any, r: Any, desk: Any) -> Any:
     """Set w to the least-squares codes of the clean entries, and r to the residual of all."""
     K = w.size
-    G, g, y = np.empty((K, K)), np.empty(K), np.empty_like(x)
+    G, g, y = np.empty((K, K)), np.empty(K), desk[0, : x.size]
     for i in range(x.size):
         y[i] = clean[i] * x[i]
     _normal_equations(U, clean, y, G, g)
@@ -296,8 +317,9 @@ def _refit(U: Any, x: Any, mask: Any, clean: Any, ridge: Any, w: Any, r: Any) ->
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _reject(
-    U: Any, x: Any, mask: Any, limit: Any, least: Any, ridge: Any, w: Any, r: Any, clean: Any
-) -> Any:
+    U: Any, x: Any, mask: Any, limit: Any, least: Any, ridge: Any,
+    w: Any, r: Any, clean: Any, desk: Any,
+) -> Any:  # fmt: skip
     """Fit the entries within the limit, until these stay the same; return their number.
 
     If fewer than ``least`` are left, few entries fit one another by chance: then the fit is left
@@ -312,7 +334,7 @@ def _reject(
             _subtract(U, w, mask, r)
             count, _ = _keep(r, mask, limit, clean)
             break
-        _refit(U, x, mask, clean, ridge, w, r)
+        _refit(U, x, mask, clean, ridge, w, r, desk)
         count, changes = _keep(r, mask, limit, clean)
         if changes == 0:
             break
@@ -441,7 +463,7 @@ def _few(count: Any, K: Any) -> Any:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fit(
     U: Any, x: Any, mask: Any, count: Any, scale: Any, rule: Any, admm: Any,
-    w: Any, r: Any, clean: Any,
+    w: Any, r: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
     """Fit a sample, and reject what lies beyond the limit of the rule.
 
@@ -455,20 +477,21 @@ def _fit(
     w[:] = 0.0
     solved = True
     if _few(count, K):
-        _refit(U, x, mask, mask, ridge, w, r)
+        _refit(U, x, mask, mask, ridge, w, r, desk)
     else:
         knee = U.dtype.type(rule[0] * scale if known else 1e-2 * _quantiles(x, count, 0)[0])
         if admm.size > 0:
             solved = _admm(U, x, mask, knee, ridge, admm, w, r)
         else:
-            solved = _huber(U, x, mask, knee, ridge, _CAP, w, r)
+            _sketch(U, x, mask, knee, ridge, w, desk)
+            solved = _huber(U, x, mask, knee, ridge, _CAP, w, r, desk)
     middle, low = _quantiles(r, count, K)
     if not known:
         scale = 1.4826 * middle
     limit = rule[1] * scale
     if not _few(count, K):
         least = max(K + 1, int(_BELIEVED * count))
-        kept = _reject(U, x, mask, U.dtype.type(limit), least, ridge, w, r, clean)
+        kept = _reject(U, x, mask, U.dtype.type(limit), least, ridge, w, r, clean, desk)
     elif _squares(r, mask) <= limit * limit * (count - K):
         clean[:] = mask
         kept = count
@@ -581,6 +604,7 @@ def track_least_squares(
     ridge = _RIDGE * np.finfo(U.dtype).eps
     index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(K, U.dtype)
     x, mask, r, whole, kept = np.empty((5, n), U.dtype)
+    desk = np.empty((1, n), U.dtype)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         if count == 0:
@@ -589,7 +613,7 @@ def track_least_squares(
             continue
         atoms = _gather(X[t], U, index, count, x, mask, room)
         m = atoms.shape[0] * LANES
-        _refit(atoms, x[:m], mask[:m], mask[:m], ridge, w, r[:m])
+        _refit(atoms, x[:m], mask[:m], mask[:m], ridge, w, r[:m], desk)
         H[t] = w
         error[t] = _quantiles(r, count, K)[0] if count > K else np.nan
         _scatter(index, count, x, mask, whole, kept)
@@ -612,6 +636,7 @@ def track_rejecting(
     K, n = U.shape[1], U.shape[0] * LANES
     index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(K, U.dtype)
     x, mask, r, clean, whole, kept = np.empty((6, n), U.dtype)
+    desk = np.empty((3, n), U.dtype)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         if count == 0:
@@ -624,7 +649,7 @@ def track_rejecting(
         listening = noise[2] < LISTEN and noise[1] != np.inf
         known = 0.0 if listening else sqrt(noise[0])
         scale, middle, low, spare, _ = _fit(
-            atoms, x[:m], mask[:m], count, known, rule, admm, w, r[:m], clean[:m]
+            atoms, x[:m], mask[:m], count, known, rule, admm, w, r[:m], clean[:m], desk
         )
         H[t] = w
         R[t] = 0.0
@@ -650,13 +675,14 @@ def least_squares_codes(X: Any, seen: Any, U: Any, H: Any) -> Any:
     ridge = _RIDGE * np.finfo(U.dtype).eps
     index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
     x, mask, r = np.empty((3, n), U.dtype)
+    desk = np.empty((3, n), U.dtype)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
         if count > 0:
             atoms = _gather(X[t], U, index, count, x, mask, room)
             m = atoms.shape[0] * LANES
-            _refit(atoms, x[:m], mask[:m], mask[:m], ridge, w, r[:m])
+            _refit(atoms, x[:m], mask[:m], mask[:m], ridge, w, r[:m], desk)
         H[t] = w
 
 
@@ -670,6 +696,7 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
     ridge = _RIDGE * np.finfo(U.dtype).eps
     index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
     x, mask, r = np.empty((3, n), U.dtype)
+    desk = np.empty((3, n), U.dtype)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
@@ -679,7 +706,9 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
             atoms = _gather(X[t], U, index, count, x, mask, room)
             m = atoms.shape[0] * LANES
             bend = np.inf if _few(count, w.size) else knee
-            solved[t] = _huber(atoms, x[:m], mask[:m], U.dtype.type(bend), ridge, cap, w, r[:m])
+            solved[t] = _huber(
+                atoms, x[:m], mask[:m], U.dtype.type(bend), ridge, cap, w, r[:m], desk
+            )
         H[t] = w
 
 
@@ -694,6 +723,7 @@ def rejecting_codes(
     n = U.shape[0] * LANES
     index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
     x, mask, r, clean = np.empty((4, n), U.dtype)
+    desk = np.empty((3, n), U.dtype)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
@@ -703,7 +733,7 @@ def rejecting_codes(
             atoms = _gather(X[t], U, index, count, x, mask, room)
             m = atoms.shape[0] * LANES
             _, _, _, _, solved[t] = _fit(
-                atoms, x[:m], mask[:m], count, scale, rule, admm, w, r[:m], clean[:m]
+                atoms, x[:m], mask[:m], count, scale, rule, admm, w, r[:m], clean[:m], desk
             )
         for place in range(count):
             R[t, index[place]] = r[place] * (mask[place] - clean[place])
