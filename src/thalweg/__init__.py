@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thalweg import metrics as metrics, synthetic as synthetic
+    from thalweg import metrics as metrics, streams as streams, synthetic as synthetic
     from thalweg.estimators import (
         RPCAGD as RPCAGD,
         Decomposition as Decomposition,
@@ -63,6 +63,7 @@ _HOMES = {
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "rivals": "thalweg.estimators",
+    "streams": "thalweg",
     "synthetic": "thalweg",
 }
 
