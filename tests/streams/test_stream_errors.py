@@ -165,7 +165,7 @@ def test_a_video_without_pictures(tmp_path):
         exhaust(streams.open(tmp_path / "x.wav", format="video"))
 
 
-@pytest.mark.parametrize("frames", [(5, 5), (-1, 4), (0, 10, 0), (0, 10, -1)])
+@pytest.mark.parametrize("frames", [(5, 5), (-1, 4), (0, 10, 0), (0, 10, -1), (5,), ()])
 def test_ranges_of_frames_that_mean_nothing(tmp_path, write, frames):
     path = write.video(tmp_path / "x.mkv", write.pixels(2, 16, 16))
     with pytest.raises(ParameterError, match="frames should be"):
@@ -207,6 +207,12 @@ def test_text_without_words(tmp_path):
     (tmp_path / "x.txt").write_text("1 2 3\n\n")
     with pytest.raises(InputError, match="should have words, but none was found"):
         exhaust(streams.open(tmp_path / "x.txt"))
+
+
+def test_patterns_of_words_that_mean_nothing(tmp_path):
+    (tmp_path / "x.txt").write_text("river")
+    with pytest.raises(ParameterError, match="pattern should be a regular expression"):
+        streams.open(tmp_path / "x.txt", pattern="[")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from thalweg._typing import Array
 from thalweg.errors import InputError
 from thalweg.streams._files import need, pick
 
-__all__ = ["numeric_places", "rows", "unreadable"]
+__all__ = ["block_size", "numeric_places", "rows", "unreadable"]
+
+_ENTRIES = 2**16  # that are converted at a time, for small batches cost much
 
 
 def numeric_places(schema: Any, columns: Sequence[str | int] | None, path: Path) -> list[int]:
@@ -32,6 +34,11 @@ def numeric_places(schema: Any, columns: Sequence[str | int] | None, path: Path)
                 "Choose other columns with columns=[...]."
             )
     return places
+
+
+def block_size(size: int, n_columns: int) -> int:
+    """Return how many rows to convert at a time for batches of a size."""
+    return max(size, _ENTRIES // n_columns)
 
 
 def rows(batch: Any, dtype: np.dtype[Any]) -> Array:

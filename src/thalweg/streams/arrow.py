@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from thalweg._typing import Array
-from thalweg.streams._arrow import numeric_places, rows, unreadable
+from thalweg.streams._arrow import block_size, numeric_places, rows, unreadable
 from thalweg.streams._files import check_dtype, existing, need
 from thalweg.streams._stream import Batch, Source, check_cut, rebatch
 
@@ -91,12 +91,13 @@ class ArrowStream(Source):
 
     def _pieces(self, reader: Any, size: int, start: int) -> Iterator[Array]:
         names, dtype = self.columns_, check_dtype(self.dtype)
+        each = block_size(size, len(names))
         for block in _blocks(reader):
             skipped = min(start, block.num_rows)
             start -= skipped
             block = block.select(names)
-            for begin in range(skipped, block.num_rows, size):
-                yield rows(block.slice(begin, size), dtype)
+            for begin in range(skipped, block.num_rows, each):
+                yield rows(block.slice(begin, each), dtype)
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:

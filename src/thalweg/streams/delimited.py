@@ -2,10 +2,11 @@
 
 import csv
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from math import nan
+from math import isfinite, nan
 from os import PathLike
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -186,9 +187,18 @@ class CsvStream(Source):
 
     def _number(self, cell: str) -> float:
         cell = cell.strip()
-        if cell in self.missing:
+        if cell in self._gaps:
             return nan
         return float(cell if self.decimal == "." else cell.replace(self.decimal, "."))
+
+    @cached_property
+    def _gaps(self) -> frozenset[str]:
+        return frozenset(self.missing)
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether what float() reads is the number meant: no gap looks like a number."""
+        return self.decimal == "." and not any(_is_finite(text) for text in self.missing)
 
     def _numbers(self, row: _Row, head: _Head) -> list[float]:
         if len(row.cells) != len(head.names):
@@ -196,8 +206,12 @@ class CsvStream(Source):
                 f"{self._path} should have {len(head.names)} cells in each row, but line "
                 f"{row.line} has {len(row.cells)}. Correct the line, or name the delimiter."
             )
+        cells = [row.cells[place] for place in head.places]
+        if self._plain:  # most rows have numbers only, and are fast
+            with suppress(ValueError):
+                return list(map(float, cells))
         try:
-            return [self._number(row.cells[place]) for place in head.places]
+            return [self._number(cell) for cell in cells]
         except ValueError:
             place = next(p for p in head.places if not self._is_number(row.cells[p]))
         raise InputError(
@@ -205,3 +219,10 @@ class CsvStream(Source):
             f"{row.line} has {row.cells[place]!r}. Choose other columns with columns=[...], or "
             "add the text to missing=(...) if it marks a gap."
         )
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from thalweg._typing import Array
-from thalweg.streams._arrow import numeric_places, rows, unreadable
+from thalweg.streams._arrow import block_size, numeric_places, rows, unreadable
 from thalweg.streams._files import check_dtype, existing, need
 from thalweg.streams._stream import Batch, Source, check_cut, rebatch
 
@@ -95,7 +95,8 @@ class ParquetStream(Source):
             first, start = first + 1, start - n
         names, dtype = self.columns_, check_dtype(self.dtype)
         groups = range(first, n_groups)
-        for block in file.iter_batches(batch_size=size, row_groups=groups, columns=names):
+        rows_each = block_size(size, len(names))
+        for block in file.iter_batches(batch_size=rows_each, row_groups=groups, columns=names):
             skipped = min(start, block.num_rows)
             start -= skipped
             yield rows(block.select(names).slice(skipped), dtype)

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from thalweg._checks import require_whole
 from thalweg._typing import Array
-from thalweg.errors import InputError
+from thalweg.errors import InputError, ParameterError
 from thalweg.streams._files import check_dtype, existing
 from thalweg.streams._lines import lines
 from thalweg.streams._stream import Batch, Source, check_cut, collect
@@ -59,7 +59,7 @@ class TextStream(Source):
     Parameters
     ----------
     source : path
-        A ``.txt`` file, with one document per line.
+        A ``.txt`` file, with one document per line; a blank line is one without words.
     n_terms : int, default=1000
         Columns, at most; with hashing exactly.
     hashing : bool, default=False
@@ -110,6 +110,13 @@ class TextStream(Source):
         existing(self.source)
         check_dtype(self.dtype)
         require_whole(1, n_terms=self.n_terms)
+        try:
+            re.compile(self.pattern)
+        except re.error as error:
+            raise ParameterError(
+                f"pattern should be a regular expression, but {self.pattern!r} is none: {error}. "
+                r"Give one such as pattern=r'\w+'."
+            ) from error
 
     @property
     def n_features(self) -> int:
@@ -146,7 +153,8 @@ class TextStream(Source):
 
     def _counts(self, line: str) -> Counter[Any]:
         """Return how often each word, or each hash of words, occurs in a line."""
-        words = [word for word in self._word.findall(line.lower()) if word not in self.stop_words]
+        found = (match.group() for match in self._word.finditer(line.lower()))
+        words = [word for word in found if word not in self.stop_words]
         return Counter(map(self._hash, words)) if self._hashed else Counter(words)
 
     @property
@@ -195,7 +203,9 @@ class TextStream(Source):
             np.array(columns, np.int32),
             np.array(ends, np.int32),
         )
-        return sparse.csr_array(parts, shape=(len(kept), len(weights)))
+        rows = sparse.csr_array(parts, shape=(len(kept), len(weights)))
+        rows.eliminate_zeros()  # of words that every line has
+        return rows
 
     def _column(self, word: Any) -> int:
         """Return the column of a word, or of a hash; -1 if it has none."""

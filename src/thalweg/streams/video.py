@@ -101,8 +101,7 @@ class VideoStream(Source):
         existing(self.source)
         check_size(self.size)
         check_dtype(self.dtype)
-        first, last, step = _slice(self.frames)
-        if step < 1 or first < 0 or (last is not None and last <= first):
+        if not _is_range(self.frames):
             raise ParameterError(
                 f"frames should be (first, behind the last) or (first, behind the last, step) in "
                 f"rising order from 0, but {self.frames!r} came. Give frames=(0, 100), say."
@@ -188,6 +187,13 @@ class VideoStream(Source):
                 f"{self._path} should be a video, but it cannot be decoded: {error.strerror}. "
                 f"{_AGAIN}"
             ) from error
+
+
+def _is_range(frames: tuple[int | None, ...]) -> bool:
+    if len(frames) not in (2, 3):
+        return False
+    first, last, step = _slice(frames)
+    return step >= 1 and first >= 0 and (last is None or last > first)
 
 
 def _slice(frames: tuple[int | None, ...]) -> tuple[int, int | None, int]:
