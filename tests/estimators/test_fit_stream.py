@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import thalweg
-from thalweg import RobustOnlineNMF, streams, synthetic
+from thalweg import OnlineNMF, RobustOnlineNMF, streams, synthetic
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators import Position
 
@@ -28,12 +28,12 @@ def model(request):
     return request.param(n_components=2, random_state=0)
 
 
-def state(model):
-    return model.components_, model.n_samples_seen_, model.transform(np.ones((1, 8)))
+def state(model, n_features):
+    return model.components_, model.n_samples_seen_, model.transform(np.ones((1, n_features)))
 
 
-def assert_same(one, other):
-    for a, b in zip(state(one), state(other), strict=True):
+def assert_same(one, other, n_features=8):
+    for a, b in zip(state(one, n_features), state(other, n_features), strict=True):
         assert np.array_equal(a, b)
 
 
@@ -70,6 +70,26 @@ def test_it_goes_on_from_a_position_as_if_nothing_had_happened(model, data):
         assert saved.n_samples_seen_ == 120 * position.epoch + position.sample
         resumed = saved.fit_stream(stream, epochs=2, batch_size=50, start=position)
         assert_same(resumed, whole)
+
+
+def test_it_needs_nothing_but_a_stream(model, data):
+    positions = []
+    model.fit_stream(streams.open(data), callback=positions.append)
+    assert model.n_samples_seen_ == 120
+    half = copy.deepcopy(model)
+    again = []
+    half.fit_stream(streams.open(data), start=positions[0], callback=again.append)
+    assert again == positions[1:]  # the size does not depend on what was learned
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_sparse_counts_get_the_batches_of_fit(as_sparse):
+    X = np.random.default_rng(0).poisson(0.05, (600, 30)).astype(float)
+    stream = streams.open(sparse.csr_array(X) if as_sparse else X)
+    model = OnlineNMF(2, loss="kl", shuffle=False, random_state=0)
+    assert_same(copy.deepcopy(model).fit(X), model.fit_stream(stream), n_features=30)
+    assert model.sparse_
+    assert model.n_batches_seen_ == 17  # of 600 // 16 samples
 
 
 def test_without_a_batch_size_it_takes_that_of_fit(data):
@@ -131,5 +151,6 @@ def test_an_array_is_no_stream(data):
 
 
 def test_a_stream_without_samples():
-    with pytest.raises(InputError, match="should have samples, but none came"):
-        RobustOnlineNMF(2).fit_stream(streams.open(np.empty((0, 4))))
+    for estimator in (RobustOnlineNMF(2), OnlineNMF(2)):
+        with pytest.raises(InputError, match="should have samples, but none came"):
+            estimator.fit_stream(streams.open(np.empty((0, 4))))
