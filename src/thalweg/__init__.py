@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thalweg import metrics as metrics, synthetic as synthetic
+    from thalweg import metrics as metrics, streams as streams, synthetic as synthetic
     from thalweg.estimators import (
         ORNMF as ORNMF,
         RPCAGD as RPCAGD,
@@ -75,6 +75,7 @@ _HOMES = {
     "rivals": "thalweg.estimators",
     "select": "thalweg.estimators.selection",
     "select_weight": "thalweg.estimators.selection",
+    "streams": "thalweg",
     "synthetic": "thalweg",
 }
 

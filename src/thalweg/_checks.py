@@ -1,7 +1,7 @@
 """Checks of numbers among the parameters, worded in one place."""
 
 from math import inf
-from numbers import Real
+from numbers import Integral, Real
 
 from thalweg.errors import ParameterError
 
@@ -33,4 +33,14 @@ def require_nonnegative(**parameters: float) -> None:
             raise ParameterError(
                 f"{name} should be a finite number >= 0, but {value!r} came. "
                 f"Give a number such as {name}=1.0, or {name}=0.0 to leave the term out."
+            )
+
+
+def require_whole(least: int, /, **parameters: int) -> None:
+    """Raise unless each parameter is a whole number that is ``least`` or more."""
+    for name, value in parameters.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            raise ParameterError(
+                f"{name} should be a whole number >= {least}, but {value!r} came. "
+                f"Give a number such as {name}={100 * least}."
             )

@@ -5,11 +5,12 @@
     ThalwegError
     |-- InputError        (also a ValueError)  the data cannot be used as they are
     |-- ParameterError    (also a ValueError)  a parameter has no meaning here
+    |-- DependencyError   (also an ImportError)  a library that is asked for is not installed
 
 Each message says what was expected, what came, and what to do about it.
 """
 
-__all__ = ["InputError", "ParameterError", "ThalwegError"]
+__all__ = ["DependencyError", "InputError", "ParameterError", "ThalwegError"]
 
 
 class ThalwegError(Exception):
@@ -41,5 +42,16 @@ class ParameterError(ThalwegError, ValueError):
     --------
     >>> from thalweg.errors import ParameterError
     >>> issubclass(ParameterError, ValueError)
+    True
+    """
+
+
+class DependencyError(ThalwegError, ImportError):
+    """A library that only some uses need is not installed.
+
+    Examples
+    --------
+    >>> from thalweg.errors import DependencyError
+    >>> issubclass(DependencyError, ImportError)
     True
     """

@@ -1,11 +1,12 @@
 """Fit, partial_fit, transform: the only room that knows scikit-learn, and the only transpose.
 
-Rows are samples here; inside, columns are. Every estimator offers ``fit``, ``partial_fit``
-where it streams, ``transform``, ``inverse_transform``, ``decompose``, ``score_samples`` and
-``score``; ``NaN`` in the data means that nothing was seen there.
+Rows are samples here; inside, columns are. Every estimator offers ``fit``, ``partial_fit`` and
+``fit_stream`` where it streams, ``transform``, ``inverse_transform``, ``decompose``,
+``score_samples`` and ``score``; ``NaN`` in the data means that nothing was seen there.
 """
 
 from thalweg.estimators import rivals
+from thalweg.estimators._stream_fit import Position
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF
@@ -43,6 +44,7 @@ __all__ = [
     "Petrels",
     "PetrelsADMM",
     "PetrelsCFAR",
+    "Position",
     "Progress",
     "ReProCS",
     "RobustMatrixCompletion",

@@ -9,6 +9,7 @@ from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._parameters import check_count, generator
+from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
 from thalweg.updates import DictionaryUpdate
@@ -17,6 +18,8 @@ __all__ = ["Progress", "Streaming", "outlier_share"]
 
 # The share of outliers is that of about so many latest batches.
 _RECENT = 10
+# Samples that a stream of unknown length is taken to have: batches of 64.
+_SOME = 12_800
 
 
 class Progress(NamedTuple):
@@ -46,7 +49,7 @@ class Progress(NamedTuple):
     outlier_share: float
 
 
-class Streaming(Factorization):
+class Streaming(StreamFit, Factorization):
     """Base of the estimators that learn from batches."""
 
     n_components: Any
@@ -205,6 +208,10 @@ class Streaming(Factorization):
         if isinstance(self.batch_size, str) and self.batch_size == "auto":
             return int(np.clip(n // 200, 8, 256))
         return check_count("batch_size", self.batch_size)
+
+    def _stream_size(self, stream: Any) -> int:
+        n = getattr(stream, "n_samples", None)
+        return self._size(_SOME if n is None else n)
 
 
 def outlier_share(batch: Batch, R: Array) -> float:

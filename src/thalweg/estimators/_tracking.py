@@ -10,6 +10,7 @@ from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._parameters import check_count, choose, generator
+from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
@@ -40,7 +41,7 @@ class _Waiting(NamedTuple):
     seen: Mask
 
 
-class Tracking(Factorization):
+class Tracking(StreamFit, Factorization):
     """Base of the estimators that follow a subspace."""
 
     signed: ClassVar[bool] = True

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from thalweg._typing import Array
 from thalweg.divergences.huber import Huber
@@ -14,7 +15,7 @@ from thalweg.encoders.multiplicative import Multiplicative as MultiplicativeCode
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._divergence import Diverging
-from thalweg.estimators._input import Batch
+from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._streaming import Progress, Streaming
 from thalweg.prox import Prox
 from thalweg.prox.box import Box
@@ -33,6 +34,8 @@ _FADE = 8.0
 _LOOSER = 10.0
 # Curvature is kept for every feature as long as it takes no more numbers than this.
 _LARGEST = 2**24
+# Samples of a stream from which it is told whether it is sparse.
+_PROBED = 256
 
 
 class OnlineNMF(Diverging, Streaming):
@@ -231,6 +234,17 @@ class OnlineNMF(Diverging, Streaming):
             fewest, most = (16, 256) if self.sparse_ else (32, 128)
             return int(np.clip(n // (16 if self.sparse_ else 200), fewest, most))
         return super()._size(n)
+
+    def _stream_size(self, stream: Any) -> int:
+        # The first samples tell whether data are sparse. They are shown to a copy, so that the
+        # size is the same when a fit goes on later.
+        automatic = isinstance(self.batch_size, str) and self.batch_size == "auto"
+        first = next(iter(stream.batches(_PROBED)), None) if automatic else None
+        if first is None:
+            return super()._size(_PROBED)
+        probe = clone(self)
+        probe._prepare(check_data(probe, first[1], reset=True))
+        return int(super(OnlineNMF, probe)._stream_size(stream))
 
     def _tune(self, batch: Batch) -> Encoder:
         if self.solver == "mu":

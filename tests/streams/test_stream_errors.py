@@ -1,0 +1,237 @@
+"""What cannot be read gets one error that says what was expected, what came and what to do."""
+
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from PIL import Image
+from scipy import sparse
+from scipy.io import wavfile
+
+from thalweg import streams
+from thalweg._rooms import members
+from thalweg.errors import DependencyError, InputError, ParameterError
+
+
+def exhaust(stream):
+    return [batch.X for batch in stream.batches(4)]
+
+
+SUFFIXES = [suffix for kind in members("thalweg.streams").values() for suffix in kind.suffixes]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_missing_files(tmp_path, suffix):
+    with pytest.raises(InputError, match="missing"):
+        streams.open(tmp_path / f"missing{suffix}")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_of_something_else(tmp_path, suffix):
+    path = tmp_path / f"broken{suffix}"
+    path.write_bytes(b"\x00\xff\x01 not what the suffix says\n\x02\x03" * 9)
+    with pytest.raises(InputError, match=r"broken.* should "):
+        exhaust(streams.open(path))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_empty_files(tmp_path, suffix):
+    path = tmp_path / f"empty{suffix}"
+    path.touch()
+    with pytest.raises(InputError, match=r"empty.* should "):
+        exhaust(streams.open(path))
+
+
+def test_unknown_suffixes(tmp_path):
+    (tmp_path / "x.docx").touch()
+    with pytest.raises(InputError, match=r"should end in one of \.npy.*format="):
+        streams.open(tmp_path / "x.docx")
+
+
+def test_unknown_formats_and_options(tmp_path):
+    (tmp_path / "x.csv").write_text("1,2\n")
+    with pytest.raises(ParameterError, match="format should be one of 'array', 'arrow', 'csv'"):
+        streams.open(tmp_path / "x.csv", format="excel")
+    with pytest.raises(ParameterError, match=r"Options of 'csv' are columns, .* but 'sheet' came"):
+        streams.open(tmp_path / "x.csv", sheet=1)
+
+
+@pytest.mark.parametrize("source", [".", "*.png"])
+def test_folders_without_images(tmp_path, source):
+    with pytest.raises(InputError, match=r"should be a folder of images, .* but there are none"):
+        streams.open(str(tmp_path / source))
+
+
+def test_a_folder_where_a_file_should_be(tmp_path):
+    with pytest.raises(InputError, match="should be a file, but a folder is there"):
+        streams.open(tmp_path, format="csv")
+
+
+def test_images_of_different_sizes(tmp_path):
+    Image.new("L", (4, 6)).save(tmp_path / "a.png")
+    Image.new("L", (4, 7)).save(tmp_path / "b.png")
+    with pytest.raises(InputError, match=r"a.png has 6 x 4 .*b.png has 7 x 4.*size="):
+        exhaust(streams.open(tmp_path))
+
+
+def test_a_truncated_image(tmp_path, write):
+    Image.fromarray(write.pixels(64, 64)).save(tmp_path / "a.png")
+    whole = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "a.png").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"a.png should be an image"):
+        exhaust(streams.open(tmp_path))
+
+
+def test_a_text_column_in_a_table(tmp_path):
+    (tmp_path / "x.csv").write_text("name,level\nElbe,3.5\n")
+    with pytest.raises(InputError, match=r"column 'name', but line 2 has 'Elbe'.*columns="):
+        exhaust(streams.open(tmp_path / "x.csv"))
+    assert exhaust(streams.open(tmp_path / "x.csv", columns=["level"]))[0].tolist() == [[3.5]]
+    pyarrow.parquet.write_table(pa.table({"name": ["Elbe"]}), tmp_path / "x.parquet")
+    pyarrow.feather.write_feather(pa.table({"name": ["Elbe"]}), tmp_path / "x.feather")
+    for file in ("x.parquet", "x.feather"):
+        with pytest.raises(InputError, match=r"column 'name', but it holds string.*columns="):
+            streams.open(tmp_path / file).n_features  # noqa: B018
+
+
+def test_ragged_tables_and_open_quotes(tmp_path):
+    (tmp_path / "x.csv").write_text("1,2\n3\n")
+    with pytest.raises(InputError, match="2 cells in each row, but line 2 has 1"):
+        exhaust(streams.open(tmp_path / "x.csv"))
+    (tmp_path / "y.csv").write_text('1,2\n"3,4\n' + "5,6\n" * 40_000)
+    with pytest.raises(InputError, match="Look for a quote that is not closed"):
+        exhaust(streams.open(tmp_path / "y.csv"))
+
+
+@pytest.mark.parametrize("columns", [["c9"], [7], [-1], "c0", []])
+def test_columns_that_are_not_there(tmp_path, write, columns):
+    path = write.csv(tmp_path / "x.csv", np.ones((2, 3)))
+    with pytest.raises(ParameterError, match=r"columns should .*c0, c1, c2"):
+        streams.open(path, columns=columns).n_features  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.txt"])
+def test_other_encodings(tmp_path, name):
+    (tmp_path / name).write_bytes("Fluß,Höhe\n1,2\n".encode("latin-1"))
+    with pytest.raises(InputError, match="should be text in utf-8, but 0xdf is not"):
+        exhaust(streams.open(tmp_path / name))
+    assert exhaust(streams.open(tmp_path / name, encoding="latin-1"))
+
+
+@pytest.mark.parametrize("bad", [[1.0, 2.0], [["a"]], [[1j]], [[None]]])
+def test_arrays_of_something_else(bad):
+    with pytest.raises(InputError, match="real numbers, one sample per row"):
+        exhaust(streams.open(bad))
+
+
+def test_objects_are_never_unpickled(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[{}]], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="cannot be read"):
+        exhaust(streams.open(tmp_path / "x.npy"))
+
+
+def test_sparse_files_of_other_layouts(tmp_path):
+    sparse.save_npz(tmp_path / "x.npz", sparse.bsr_matrix(np.eye(4)))
+    with pytest.raises(InputError, match="CSR or CSC matrix, but the format is 'bsr'"):
+        exhaust(streams.open(tmp_path / "x.npz"))
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+@pytest.mark.parametrize(
+    ("name", "codec", "options"),
+    [
+        ("x.mp4", "libx264", {}),
+        ("x.mp4", "libx264", {"movflags": "faststart"}),
+        ("x.mkv", "libx264", {}),
+        ("x.avi", "mpeg4", {}),
+    ],
+    ids=["mp4", "streamed mp4", "mkv", "avi"],
+)
+def test_truncated_videos(tmp_path, write, name, codec, options, share):
+    path = write.video(tmp_path / name, write.pixels(60, 32, 32, 3), codec, **options)
+    assert sum(len(X) for X in exhaust(streams.open(path))) == 60
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(InputError, match=r"x\.\w+ should .* It may be truncated"):
+        exhaust(streams.open(path))
+
+
+def test_a_video_without_pictures(tmp_path):
+    wavfile.write(tmp_path / "x.wav", 8000, np.zeros(999, dtype=np.int16))
+    with pytest.raises(InputError, match="has no pictures"):
+        exhaust(streams.open(tmp_path / "x.wav", format="video"))
+
+
+@pytest.mark.parametrize("frames", [(5, 5), (-1, 4), (0, 10, 0), (0, 10, -1), (5,), ()])
+def test_ranges_of_frames_that_mean_nothing(tmp_path, write, frames):
+    path = write.video(tmp_path / "x.mkv", write.pixels(2, 16, 16))
+    with pytest.raises(ParameterError, match="frames should be"):
+        streams.open(path, frames=frames)
+
+
+@pytest.mark.parametrize("size", [(0, 5), (5,), (1.5, 2)])
+def test_sizes_of_images_that_mean_nothing(tmp_path, size):
+    Image.new("L", (2, 2)).save(tmp_path / "a.png")
+    with pytest.raises(ParameterError, match="size should be"):
+        streams.open(tmp_path, size=size)
+
+
+def test_sounds_that_end_early(tmp_path):
+    wavfile.write(tmp_path / "x.wav", 8000, np.zeros(5000, dtype=np.int16))
+    with pytest.raises(InputError, match="should have 8192 values or more, but it has 5000"):
+        exhaust(streams.open(tmp_path / "x.wav", window=8192))
+    whole = (tmp_path / "x.wav").read_bytes()
+    (tmp_path / "x.wav").write_bytes(whole[:4000])
+    with pytest.raises(InputError, match=r"x.wav should be a WAV file"):
+        exhaust(streams.open(tmp_path / "x.wav"))
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.feather", "x.npy", "x.npz"])
+def test_truncated_tables(tmp_path, name):
+    X = np.random.default_rng(0).random((500, 2))
+    table = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    pyarrow.parquet.write_table(table, tmp_path / "x.parquet")
+    pyarrow.feather.write_feather(table, tmp_path / "x.feather")
+    np.save(tmp_path / "x.npy", X)
+    np.savez(tmp_path / "x.npz", X)
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=f"{name} should be"):
+        exhaust(streams.open(tmp_path / name))
+
+
+def test_text_without_words(tmp_path):
+    (tmp_path / "x.txt").write_text("1 2 3\n\n")
+    with pytest.raises(InputError, match="should have words, but none was found"):
+        exhaust(streams.open(tmp_path / "x.txt"))
+
+
+def test_patterns_of_words_that_mean_nothing(tmp_path):
+    (tmp_path / "x.txt").write_text("river")
+    with pytest.raises(ParameterError, match="pattern should be a regular expression"):
+        streams.open(tmp_path / "x.txt", pattern="[")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "package"),
+    [("x.parquet", "pyarrow", "pyarrow"), ("x.png", "PIL", "Pillow"), ("x.mp4", "av", "PyAV")],
+)
+def test_libraries_that_are_not_installed(tmp_path, monkeypatch, name, module, package):
+    (tmp_path / name).touch()
+    for loaded in [m for m in sys.modules if m.partition(".")[0] == module]:
+        monkeypatch.setitem(sys.modules, loaded, None)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(DependencyError, match=rf"needs {package}, .*pip install 'thalweg\[app\]'"):
+        streams.open(tmp_path / name).n_features  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "options"),
+    [("Shuffled", {"buffer": 0}), ("Shuffled", {"seed": -1}), ("Repeated", {"epochs": 0})],
+)
+def test_wrappers_that_mean_nothing(wrapper, options):
+    with pytest.raises(ParameterError, match=f"{next(iter(options))} should be a whole number"):
+        getattr(streams, wrapper)(streams.open([[1.0]]), **options)
