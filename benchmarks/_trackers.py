@@ -41,7 +41,7 @@ COLOURS = {
     "Grasta": "#d1495b",
     "Roseta": "#e58aa0",
     "Petrels": "#7a7a7a",
-    "Petrels, adaptive": "#b0b0b0",
+    "Petrels, adaptive": "#222a33",
     "Grouse": "#d1495b",
 }
 
