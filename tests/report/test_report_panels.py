@@ -80,14 +80,14 @@ def test_titles_are_texts(samples, name, title):
 
 @pytest.mark.parametrize("name", sorted(KINDS.keys() - WITHOUT_PICTURES))
 def test_pictures_need_pillow(samples, name, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(DependencyError, match=r"need Pillow.*pip install 'thalweg\[app\]'"):
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(DependencyError, match=r"needs Pillow.*pip install 'thalweg\[app\]'"):
         samples[name].html()
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_PICTURES))
 def test_other_panels_do_not(samples, name, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
     assert samples[name].html()
 
 
@@ -370,7 +370,7 @@ def test_ticks_of_known_axes():
         (1234.5678, "1235"),
         (np.int64(9999), "9999"),
         (np.True_, "yes"),
-        (None, "None"),
+        (None, "none"),
         ((3, 4), "(3, 4)"),
     ],
 )

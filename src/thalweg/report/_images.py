@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.errors import DependencyError
+from thalweg._checks import need
 from thalweg.report._html import Html, tag
 
 __all__ = ["LONGEST_SIDE", "embed", "fit_side", "has_gaps", "is_small", "picture", "stretched"]
@@ -24,7 +24,7 @@ def embed(image: Pixels, longest: int = LONGEST_SIDE) -> str:
     Floats are from 0 to 1, and clipped; NaN is transparent, so that the page's colour of gaps
     shows. Images larger than ``longest`` are reduced.
     """
-    opener = _pillow()
+    opener = need("PIL.Image", "Pillow")
     pixels, seen = _bytes(image)
     picture = opener.fromarray(pixels)
     if not seen.all():
@@ -86,14 +86,3 @@ def _bytes(image: Pixels) -> tuple[Pixels, Pixels]:
 
 def _few_levels(pixels: Pixels) -> bool:
     return int(np.count_nonzero(np.bincount(pixels.ravel()))) <= 8
-
-
-def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise DependencyError(
-            f"Pictures in a report need Pillow, which cannot be imported here ({error}). "
-            "Install it with: pip install 'thalweg[app]'"
-        ) from error
-    return Image
