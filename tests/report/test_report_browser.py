@@ -147,6 +147,17 @@ def test_pointing_at_a_heat_map_shows_values(browser, samples):
     assert text(browser, ".heat-map .value").startswith("row 3, column c: data gap")
 
 
+def test_the_cell_that_is_read_is_marked_in_each_layer(browser):
+    browser.move(".heat-map canvas", x=2.5 / 6, y=3.5 / 30)
+    places = browser.run(
+        "[...document.querySelectorAll('.map')].map((map) => {"
+        "const [all, spot] = [...map.children].map((e) => e.getBoundingClientRect());"
+        "return [(spot.x + spot.width / 2 - all.x) / all.width,"
+        "(spot.y + spot.height / 2 - all.y) / all.height]; })"
+    )
+    np.testing.assert_allclose(places, [[2.5 / 6, 3.5 / 30]] * 2, atol=0.005)
+
+
 def test_arrow_keys_read_a_heat_map(browser):
     browser.run("document.querySelector('.heat-map canvas').focus()")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowUp"):
@@ -155,7 +166,7 @@ def test_arrow_keys_read_a_heat_map(browser):
 
 
 def test_heat_maps_are_darker_where_values_are_larger(browser, samples):
-    shown = browser.picture(".heat-map figure > canvas").astype(float).sum(axis=2)
+    shown = browser.picture(".heat-map .map canvas").astype(float).sum(axis=2)
     table = samples["heat-map"].layers["data"]
     rows = ((np.arange(30) + 0.5) * shown.shape[0] / 30).astype(int)
     columns = ((np.arange(6) + 0.5) * shown.shape[1] / 6).astype(int)
