@@ -179,6 +179,13 @@ def test_bytes_and_masks_are_exact():
     np.testing.assert_array_equal(pixels(embed(mask))[..., 0], 255 * mask)
 
 
+def test_maps_of_classes_are_exact():
+    colours = RNG.integers(0, 256, (20, 3), dtype=np.uint8)
+    classes = colours[RNG.integers(0, 20, (90, 120))]
+    (uri,) = URI.findall(report.Picture("Map", classes).html())
+    np.testing.assert_array_equal(pixels(uri)[..., :3], classes)
+
+
 def test_a_colour_picture_has_a_gap_where_one_colour_is_missing():
     image = np.full((4, 4, 3), 0.5)
     image[1, 2, 0] = np.nan

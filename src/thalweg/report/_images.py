@@ -18,11 +18,12 @@ _QUALITY = 80
 Pixels = np.ndarray[Any, np.dtype[Any]]
 
 
-def embed(image: Pixels, longest: int = LONGEST_SIDE) -> str:
+def embed(image: Pixels, longest: int = LONGEST_SIDE, colours: int = 8) -> str:
     """Return an image, (height, width) or (height, width, 3), as a data URI.
 
     Floats are from 0 to 1, and clipped; NaN is transparent, so that the page's colour of gaps
-    shows. Images larger than ``longest`` are reduced.
+    shows. Images larger than ``longest`` are reduced. Those that are small, or have at most
+    ``colours`` colours, are kept exactly.
     """
     opener = need("PIL.Image", "Pillow")
     pixels, seen = _bytes(image)
@@ -33,7 +34,7 @@ def embed(image: Pixels, longest: int = LONGEST_SIDE) -> str:
     height, width = fit_side(image.shape[:2], longest)
     if (width, height) != picture.size:
         picture = picture.resize((width, height))
-    few = is_small(seen.shape) or _few_levels(pixels)
+    few = is_small(seen.shape) or _count(pixels) <= colours
     with BytesIO() as file:
         picture.save(file, "WEBP", lossless=few, quality=_QUALITY, method=4)
         return "data:image/webp;base64," + b64encode(file.getvalue()).decode("ascii")
@@ -84,5 +85,7 @@ def _bytes(image: Pixels) -> tuple[Pixels, Pixels]:
     return whole, seen
 
 
-def _few_levels(pixels: Pixels) -> bool:
-    return int(np.count_nonzero(np.bincount(pixels.ravel()))) <= 8
+def _count(pixels: Pixels) -> int:
+    """Return how many colours there are."""
+    whole = pixels if pixels.ndim == 2 else pixels @ np.array([1 << 16, 1 << 8, 1])
+    return len(np.unique(whole))
