@@ -189,6 +189,24 @@ def test_pointing_at_a_curve_shows_values(browser):
     assert text(browser, ".curve .value") == "samples 26: train 0.03704, test 0.07407"
 
 
+def test_the_dots_are_on_the_curves(browser):
+    browser.move(".curve .plot", x=24 / 49)
+    dots = browser.run(
+        "[...document.querySelectorAll('.dot')].map((dot) => "
+        "['cx', 'cy'].map((name) => parseFloat(dot.getAttribute(name))))"
+    )
+    paths = browser.run(
+        "[...document.querySelectorAll('.line')].map((path) => [...Array(2000).keys()]"
+        ".map((k) => path.getPointAtLength(path.getTotalLength() * k / 1999))"
+        ".map((point) => [point.x / 10, point.y / 10]))"  # a drawing of 1000 by 1000, in percent
+    )
+    assert len(dots) == 2
+    for dot, path in zip(dots, paths, strict=True):
+        assert dot[0] == pytest.approx(100 * 24 / 49, abs=0.01)
+        assert np.linalg.norm(np.array(path) - dot, axis=1).min() < 0.1
+    assert dots[0][1] > dots[1][1]  # train is below test
+
+
 def test_the_command_can_be_copied(browser):
     browser.click("button.copy")
     assert wait_for(lambda: text(browser, "button.copy") in {"Copied", "Selected"})
