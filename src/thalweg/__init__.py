@@ -13,7 +13,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thalweg import metrics as metrics, streams as streams, synthetic as synthetic
+    from thalweg import (
+        metrics as metrics,
+        report as report,
+        streams as streams,
+        synthetic as synthetic,
+    )
     from thalweg.estimators import (
         ORNMF as ORNMF,
         RPCAGD as RPCAGD,
@@ -72,6 +77,7 @@ _HOMES = {
     "SparseArchetypalNMF": "thalweg.estimators",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
+    "report": "thalweg",
     "rivals": "thalweg.estimators",
     "select": "thalweg.estimators.selection",
     "select_weight": "thalweg.estimators.selection",
