@@ -1,0 +1,103 @@
+"""The loop of learning, with progress, checkpoints and a curve of how it went."""
+
+from typing import Any
+
+import numpy as np
+
+from thalweg.apps._run import Run
+from thalweg.apps._streams import everything, length, rows_learned
+from thalweg.errors import ParameterError
+from thalweg.streams import Stream
+
+__all__ = ["History", "Thinned", "learn"]
+
+
+class Thinned:
+    """Evenly spread items of a sequence whose length is not known: always fewer than twice ``n``.
+
+    Examples
+    --------
+    >>> from thalweg.apps._learn import Thinned
+    >>> some = Thinned(3)
+    >>> for i in range(20):
+    ...     some.add(i, str(i))
+    >>> some.numbers
+    [0, 4, 8, 12, 16]
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n, self.step = n, 1
+        self.numbers: list[int] = []
+        self.items: list[Any] = []
+
+    def add(self, number: int, item: Any) -> None:
+        """Take in the next item, unless it lies between those that are kept."""
+        if not self.wants(number):
+            return
+        self.numbers.append(number)
+        self.items.append(item)
+        if len(self.items) >= 2 * self.n:
+            self.step *= 2
+            self.numbers, self.items = self.numbers[::2], self.items[::2]
+
+    def wants(self, number: int) -> bool:
+        """Tell whether the item of this number would be kept."""
+        return number % self.step == 0
+
+
+class History:
+    """How objective and outlier share went, in at most a few hundred points."""
+
+    def __init__(self) -> None:
+        self._points = Thinned(256)
+        self._count = 0
+
+    def note(self, done: int, model: Any) -> None:
+        """Add a point."""
+        level = getattr(model, "objective_", getattr(model, "noise_", np.nan))
+        level = float(level) if isinstance(level, (int, float)) else np.nan
+        share = float(getattr(model, "outlier_share_", np.nan))
+        self._points.add(self._count, (done, level, share))
+        self._count += 1
+
+    @property
+    def curve(self) -> Any:
+        """Samples, objective and outlier share, a row each."""
+        return np.array(self._points.items, dtype=np.float64).reshape(-1, 3).T
+
+
+def learn(model: Any, stream: Stream, run: Run, epochs: int = 1) -> History:
+    """Fit a model to a stream; one that cannot stream gets all samples at once."""
+    history = History()
+    epochs = epochs if run.epochs is None else run.epochs
+    if not hasattr(model, "fit_stream"):
+        _refuse_streaming(model, run)
+        model.fit(everything(stream, run, "Choose a method that streams."))
+        return history
+    n = length(stream)
+
+    def note(position: Any) -> None:
+        before = position.epoch * (n or 0)
+        history.note(before + position.sample, model)
+        total = None if n is None else n * epochs
+        run.tell("learning", before + position.sample, total, model)
+
+    model.fit_stream(
+        stream,
+        epochs=epochs,
+        batch_size=run.batch_size or rows_learned(stream.n_features),
+        checkpoint=run.checkpoint,
+        resume=run.resume,
+        callback=note,
+    )
+    return history
+
+
+def _refuse_streaming(model: Any, run: Run) -> None:
+    given = {"batch_size": run.batch_size, "epochs": run.epochs, "checkpoint": run.checkpoint}
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(
+                f"{name} should be left out, since {type(model).__name__} takes in all samples "
+                f"at once, but {value!r} came. Leave it out, or choose a method that streams."
+            )

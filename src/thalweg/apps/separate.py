@@ -1,0 +1,221 @@
+"""What stands still in a film, and what moves."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from os import PathLike
+from time import perf_counter
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from thalweg._checks import require_positive
+from thalweg._typing import Array, Mask
+from thalweg.apps._films import Writer, film, frame_folder, in_bytes, reduced
+from thalweg.apps._folder import Folder, open_folder
+from thalweg.apps._learn import History, Thinned, learn
+from thalweg.apps._mask import LEVELS, noise_level, objects
+from thalweg.apps._models import build
+from thalweg.apps._report import learning_panels, save_model, write_report
+from thalweg.apps._run import Common, Result, Run
+from thalweg.apps._streams import length, pictures, rows_at_once
+from thalweg.errors import ParameterError
+from thalweg.streams import Stream
+
+__all__ = ["separate"]
+
+METHODS = ("robust-online-nmf", "petrels-admm")
+_COMPONENTS = 3
+# Frames in the report, and grey behind the objects: both bright and dark ones stand out on it.
+_SHOWN, _GREY = 100, 0.5
+
+
+class Parts(NamedTuple):
+    """Some frames taken apart."""
+
+    frames: Array
+    background: Array
+    foreground: Array
+    mask: Mask
+
+
+def separate(
+    source: Any,
+    out: str | PathLike[str] | None = None,
+    *,
+    method: str = METHODS[0],
+    levels: float = LEVELS,
+    frames: bool = False,
+    colour: bool = False,
+    size: tuple[int, int] | None = None,
+    **common: Unpack[Common],
+) -> Result:
+    """Separate the background of a film from what moves before it, [O] VII-H and [T] V-C.
+
+    The frames are read twice: the first pass learns the background, the second takes each frame
+    apart and writes it, a few at a time. A pixel belongs to an object if it is farther from the
+    background than ``levels`` noise levels, and most of its neighbours are.
+
+    Parameters
+    ----------
+    source : path, array or Stream
+        A video, a folder of images, or an array of frames.
+    out : path or None, default=None
+        Folder of the results; None is one beside the work at hand, named after the source.
+    method : {'robust-online-nmf', 'petrels-admm'}, default='robust-online-nmf'
+        How the background is learned; the second follows one that changes for good.
+    levels : float, default=5.0
+        How many noise levels make a difference.
+    frames : bool, default=False
+        Whether to write folders of images instead of films.
+    colour : bool, default=False
+        Whether to keep colours.
+    size : (int, int) or None, default=None
+        Height and width to which frames are resized.
+    **common
+        See :class:`thalweg.apps.Common`; three components are the default.
+
+    Returns
+    -------
+    Result
+        Files: background, foreground, mask, model, report.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from thalweg import apps, synthetic
+    >>> scene = synthetic.moving_scene(40, shape=(24, 32), random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     film = scene.frames.reshape(40, 24, 32)
+    ...     result = apps.separate(film, folder + "/out")
+    ...     sorted(path.name for path in result.files.values())
+    ['background.mp4', 'foreground.mp4', 'mask.mp4', 'model.thalweg', 'report.html']
+    """
+    run = Run("separate", source, **common)
+    require_positive(levels=levels)
+    if method not in METHODS:
+        raise ParameterError(
+            f"method should be one of {', '.join(METHODS)}, but {method!r} came. Use one of these."
+        )
+    with open_folder(run, out) as folder:
+        stream, shape = pictures(run, size, colour)
+        model = build(method, run.settings, components=run.components or _COMPONENTS, seed=run.seed)
+        begin = perf_counter()
+        history = learn(model, stream, run)
+        learned = perf_counter()
+        limit = levels * noise_level(model)
+        shown, figures = Thinned(_SHOWN), _Figures()
+        rate = float(getattr(stream, "rate", 25.0))
+        with _writers(folder, shape, rate, frames) as writers:
+            for parts in take_apart(model, stream, run, shape, limit):
+                for name, writer in writers.items():
+                    writer.write(_bytes(getattr(parts, name)))
+                _keep(shown, figures.frames, parts)
+                figures.add(parts)
+        values = {
+            "frames": figures.frames,
+            "foreground share": figures.share,
+            "noise level": limit / levels,
+            "threshold": limit,
+            "seconds learning": learned - begin,
+            "seconds in all": perf_counter() - begin,
+        }
+        save_model(folder, model, shape=list(shape), limit=limit)
+        _report(folder, history, model, shape, shown, values, method)
+        return folder.finish(values, model)
+
+
+def take_apart(
+    model: Any, stream: Stream, run: Run, shape: tuple[int, ...], limit: float
+) -> Iterator[Parts]:
+    """Yield the frames of a stream, a few at a time, with background, foreground and mask."""
+    n = length(stream)
+    for first, X in stream.batches(rows_at_once(stream.n_features)):
+        rows = np.clip(model.decompose(X).low_rank, 0.0, 1.0)
+        frames, background = (part.reshape(-1, *shape) for part in (X, rows))
+        mask = objects(frames - background, limit)
+        inside = mask if len(shape) == 2 else mask[..., None]
+        yield Parts(frames, background, np.where(inside, frames, _GREY), mask)
+        run.tell("writing", first + len(X), n)
+
+
+class _Figures:
+    """Counts of what was written."""
+
+    def __init__(self) -> None:
+        self.frames, self._inside, self._pixels = 0, 0, 0
+
+    def add(self, parts: Parts) -> None:
+        self.frames += len(parts.mask)
+        self._inside += int(np.count_nonzero(parts.mask))
+        self._pixels += parts.mask.size
+
+    @property
+    def share(self) -> float:
+        return self._inside / max(self._pixels, 1)
+
+
+@contextmanager
+def _writers(
+    folder: Folder, shape: tuple[int, ...], rate: float, frames: bool
+) -> Iterator[dict[str, Writer]]:
+    """Open what background, foreground and mask are written to."""
+    with ExitStack() as stack:
+        found: dict[str, Writer] = {}
+        for name in ("background", "foreground", "mask"):
+            path = folder.file(name, name if frames else f"{name}.mp4")
+            opened = frame_folder(path) if frames else film(path, shape, rate)
+            found[name] = stack.enter_context(opened)
+        yield found
+
+
+def _bytes(pictures: Any) -> Any:
+    if pictures.dtype == np.bool_:
+        return pictures.astype(np.uint8) * np.uint8(255)
+    return in_bytes(pictures)
+
+
+def _keep(shown: Thinned, before: int, parts: Parts) -> None:
+    """Keep some frames for the report, small."""
+    for i in range(len(parts.frames)):
+        if shown.wants(before + i):
+            layers = [reduced(layer[i : i + 1])[0] for layer in parts]
+            # copies, since a view would keep the whole batch
+            shown.add(before + i, [np.array(layer) for layer in layers])
+
+
+def _report(
+    folder: Folder,
+    history: History,
+    model: Any,
+    shape: tuple[int, ...],
+    shown: Thinned,
+    values: dict[str, Any],
+    method: str,
+) -> None:
+    from thalweg import report
+
+    names = ("input", "background", "foreground", "mask")
+    layers = {
+        name: np.stack([item[i] for item in shown.items]) for i, name in enumerate(names)
+    }
+    basis = model.components_.reshape(-1, *shape)
+    facts = {
+        "frames": values["frames"],
+        "picture": f"{shape[0]} x {shape[1]}",
+        "foreground": f"{values['foreground share']:.1%}",
+        "noise level": values["noise level"],
+        "threshold": values["threshold"],
+        "frames a second": values["frames"] / max(values["seconds in all"], 1e-9),
+    }
+    panels = [
+        report.Frames("Film", layers, shown.numbers),
+        report.Facts("Figures", facts),
+        report.Mosaic("Components of the background", reduced(basis)),
+        *learning_panels(history),
+    ]
+    summary = (
+        f"{values['frames']} frames of {folder.run.title} were taken apart: what stands still "
+        f"or follows the light is the background, and {values['foreground share']:.1%} of the "
+        "pixels belong to what moves."
+    )
+    write_report(folder, f"Background and foreground of {folder.run.title}", panels, summary, method=method)
