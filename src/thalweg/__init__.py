@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thalweg import (
+        apps as apps,
         checkpoint as checkpoint,
         metrics as metrics,
+        report as report,
         streams as streams,
         synthetic as synthetic,
     )
@@ -75,9 +77,11 @@ _HOMES = {
     "Roseta": "thalweg.estimators",
     "SignSplitter": "thalweg.estimators.sign_splitter",
     "SparseArchetypalNMF": "thalweg.estimators",
+    "apps": "thalweg",
     "checkpoint": "thalweg",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
+    "report": "thalweg",
     "rivals": "thalweg.estimators",
     "select": "thalweg.estimators.selection",
     "select_weight": "thalweg.estimators.selection",
