@@ -14,8 +14,9 @@ __all__ = ["Units", "measure"]
 
 # Entries of the rows from which the units are found, drawn evenly from all of them.
 _DRAWN = 2**22
-# Distance of the quartiles of a unit normal variable.
-_QUARTILES = 1.349
+# Distance of the quartiles of a unit normal variable; what is farther from the middle than so many
+# of its standard deviations does not count.
+_QUARTILES, _FAR = 1.349, 8.0
 
 
 class Units(NamedTuple):
@@ -24,9 +25,9 @@ class Units(NamedTuple):
     Attributes
     ----------
     centre : array of shape (n_features,)
-        The median.
+        The mean, without what is far away.
     scale : array of shape (n_features,)
-        The distance of the quartiles, in standard deviations of a normal variable.
+        The standard deviation, without what is far away.
     """
 
     centre: Array
@@ -42,11 +43,11 @@ class Units(NamedTuple):
         return Z * self.scale + self.centre
 
 
-def measure(stream: Stream, run: Run) -> tuple[Units, int]:
-    """Return the units of the columns, and the number of rows, in a pass over the stream."""
+def measure(stream: Stream, run: Run) -> tuple[Units, Array]:
+    """Return the units of the columns, and rows drawn from all of them, in a pass over a table."""
     rng = np.random.default_rng(run.seed)
     most = max(64, _DRAWN // stream.n_features)
-    drawn = np.empty((0, stream.n_features))
+    drawn: Array = np.empty((0, stream.n_features))
     n, seen = 0, np.zeros(stream.n_features, dtype=np.intp)
     for first, rows in stream.batches(rows_at_once(stream.n_features)):
         X = _dense(rows)
@@ -62,7 +63,7 @@ def measure(stream: Stream, run: Run) -> tuple[Units, int]:
             f"Each column should have a number, but {name!r} of {run.title} has gaps only. "
             "Leave it out by naming the other columns."
         )
-    return _units(drawn, stream, run), n
+    return _units(drawn, stream, run), drawn
 
 
 def _units(drawn: Array, stream: Stream, run: Run) -> Units:
@@ -73,12 +74,12 @@ def _units(drawn: Array, stream: Stream, run: Run) -> Units:
             f"Each column should have numbers here and there, but {name!r} of {run.title} has "
             "hardly any. Leave it out by naming the other columns."
         )
-    centre = np.nanmedian(drawn, axis=0)
-    low, high = np.nanquantile(drawn, [0.25, 0.75], axis=0)
-    # a column that is mostly one number still has a spread, and a constant one needs none
-    spread = np.nanmax(np.abs(drawn - centre), axis=0)
-    scale = np.where(high > low, (high - low) / _QUARTILES, spread)
-    return Units(centre, np.where(scale > 0, scale, 1.0))
+    low, middle, high = np.nanquantile(drawn, [0.25, 0.5, 0.75], axis=0)
+    # a column that is mostly one number has no quartiles: then nothing is far
+    far = np.where(high > low, _FAR * (high - low) / _QUARTILES, np.inf)
+    near = np.where(np.abs(drawn - middle) <= far, drawn, np.nan)
+    scale = np.nanstd(near, axis=0)
+    return Units(np.nanmean(near, axis=0), np.where(scale > 0, scale, 1.0))
 
 
 def _draw(kept: Array, X: Array, n: int, most: int, rng: np.random.Generator) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.streams._files import need
 
-__all__ = ["Writer", "film", "frame_folder", "in_bytes", "reduced", "write_png"]
+__all__ = ["Writer", "film", "frame_folder", "in_bytes", "reduced", "tiled", "write_png"]
 
 # In the order in which they are asked for: what any player reads, then what any FFmpeg writes.
 _CODECS = ("libx264", "mpeg4")
@@ -94,8 +94,19 @@ def reduced(images: Any, longest: int = 320) -> Any:
     return images[:, ::step, ::step]
 
 
+def tiled(images: Array) -> Any:
+    """Return images side by side in 8 bits, each from its least to its largest value."""
+    n, (height, width) = len(images), images.shape[1:3]
+    across = -(-width * n // max(1, int(np.sqrt(width * height * n))))
+    down = -(-n // across)
+    sheet = np.ones((down * (height + 1) - 1, across * (width + 1) - 1, *images.shape[3:]))
+    for i, image in enumerate(images):
+        y, x = (i // across) * (height + 1), (i % across) * (width + 1)
+        low, high = float(image.min()), float(image.max())
+        sheet[y : y + height, x : x + width] = (image - low) / max(high - low, 1e-300)
+    return in_bytes(sheet)
+
+
 def _even(frame: Any) -> Any:
     odd = [(0, n % 2) for n in frame.shape[:2]] + [(0, 0)] * (frame.ndim - 2)
-    return np.ascontiguousarray(np.pad(frame, odd, mode="edge")) if any(
-        end for _, end in odd
-    ) else np.ascontiguousarray(frame)
+    return np.ascontiguousarray(np.pad(frame, odd, mode="edge"))

@@ -9,7 +9,7 @@ from thalweg.apps._streams import everything, length, rows_learned
 from thalweg.errors import ParameterError
 from thalweg.streams import Stream
 
-__all__ = ["History", "Thinned", "learn"]
+__all__ = ["History", "Thinned", "learn", "refuse_streaming"]
 
 
 class Thinned:
@@ -71,7 +71,7 @@ def learn(model: Any, stream: Stream, run: Run, epochs: int = 1) -> History:
     history = History()
     epochs = epochs if run.epochs is None else run.epochs
     if not hasattr(model, "fit_stream"):
-        _refuse_streaming(model, run)
+        refuse_streaming(model, run)
         model.fit(everything(stream, run, "Choose a method that streams."))
         return history
     n = length(stream)
@@ -86,14 +86,14 @@ def learn(model: Any, stream: Stream, run: Run, epochs: int = 1) -> History:
         stream,
         epochs=epochs,
         batch_size=run.batch_size or rows_learned(stream.n_features),
-        checkpoint=run.checkpoint,
-        resume=run.resume,
         callback=note,
+        **({} if run.checkpoint is None else {"checkpoint": run.checkpoint, "resume": run.resume}),
     )
     return history
 
 
-def _refuse_streaming(model: Any, run: Run) -> None:
+def refuse_streaming(model: Any, run: Run) -> None:
+    """Raise if an option was given that only makes sense batch by batch."""
     given = {"batch_size": run.batch_size, "epochs": run.epochs, "checkpoint": run.checkpoint}
     for name, value in given.items():
         if value is not None:

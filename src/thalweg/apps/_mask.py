@@ -35,10 +35,10 @@ def objects(residual: Array, limit: float) -> Mask:
     limit : float
         How far a pixel has to be, in any of its colours.
     """
-    far = np.abs(residual) > limit  # False at gaps
+    far: Mask = np.asarray(np.abs(residual) > limit)  # False at gaps
     seen = ~np.isnan(residual)
     if residual.ndim == 4:
-        far, seen = far.any(axis=3), seen.any(axis=3)
+        far, seen = np.any(far, axis=3), np.any(seen, axis=3)
     return majority(far, seen)
 
 

@@ -19,7 +19,9 @@ def methods() -> dict[str, Any]:
 
     found = {name: getattr(estimators, name) for name in estimators.__all__ if name not in _OTHERS}
     found |= {name: getattr(rivals, name) for name in rivals.__all__}
-    return {_typed(name): maker for name, maker in sorted(found.items(), key=lambda i: i[0].lower())}
+    return {
+        _typed(name): maker for name, maker in sorted(found.items(), key=lambda i: i[0].lower())
+    }
 
 
 def build(

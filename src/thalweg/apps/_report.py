@@ -51,4 +51,6 @@ def save_model(folder: Folder, model: Any, **extra: Any) -> None:
     """Write model.thalweg, with what ``apply`` has to know beside it."""
     from thalweg import checkpoint
 
-    checkpoint.save(folder.file("model", "model.thalweg"), model, extra={"job": folder.run.job, **extra})
+    checkpoint.save(
+        folder.file("model", "model.thalweg"), model, extra={"job": folder.run.job, **extra}
+    )

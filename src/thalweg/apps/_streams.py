@@ -12,7 +12,15 @@ from thalweg.apps._run import Run
 from thalweg.errors import InputError
 from thalweg.streams import Batch, Stream
 
-__all__ = ["Mapped", "columns_of", "everything", "length", "open_source", "pictures", "rows_at_once"]
+__all__ = [
+    "Mapped",
+    "columns_of",
+    "everything",
+    "length",
+    "open_source",
+    "pictures",
+    "rows_at_once",
+]
 
 # Entries of a batch that is only read or written, and of all data that fit into memory.
 _AT_ONCE, _LARGEST = 2**22, 2**28
@@ -108,7 +116,7 @@ def rows_learned(n_features: int) -> int | None:
 
 def length(stream: Any) -> int | None:
     """Return the samples of a stream, as far as that is known beforehand."""
-    n = stream.n_samples
+    n: int | None = stream.n_samples
     if n is None and getattr(stream, "frames", (0, None)) == (0, None):
         n = getattr(stream, "n_announced", None)
     if n is None and isinstance(stream, Mapped):

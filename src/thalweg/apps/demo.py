@@ -1,15 +1,16 @@
 """The main job on a scene that the library makes itself."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
+from thalweg._typing import Array
+from thalweg.apps._figures import Truth
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._mask import LEVELS
-from thalweg.apps.separate import separate, take_apart
+from thalweg.apps.separate import Options, work
 from thalweg.streams import Batch
 
 __all__ = ["demo"]
@@ -21,12 +22,12 @@ _FRAMES, _SHAPE = 200, (120, 160)
 class _Film:
     """The frames of a scene as a stream."""
 
-    scene: Any
+    frames: Array
     shape: tuple[int, int]
 
     @property
     def n_samples(self) -> int:
-        return len(self.scene.frames)
+        return len(self.frames)
 
     @property
     def n_features(self) -> int:
@@ -34,7 +35,7 @@ class _Film:
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         for first in range(start, self.n_samples, size):
-            yield Batch(first, self.scene.frames[first : first + size])
+            yield Batch(first, self.frames[first : first + size])
 
 
 def demo(
@@ -52,7 +53,7 @@ def demo(
     Parameters
     ----------
     out : path or None, default=None
-        Folder of the results; None is ``street-separate``.
+        Folder of the results; None is ``street-demo``.
     frames : int, default=200
         Length of the film.
     shape : (int, int), default=(120, 160)
@@ -75,25 +76,10 @@ def demo(
     >>> result.values["F-measure"] > 0.9
     True
     """
-    from thalweg import metrics, synthetic
+    from thalweg import synthetic
 
-    run = Run("separate", "street", **common)
+    run = Run("demo", "street", **common)
     scene = synthetic.moving_scene(frames, shape, random_state=run.seed)
-    film = _Film(scene, scene.shape)
-    result = separate(film, run.folder(out), **common)
-    limit = result.values["threshold"]
-    assert LEVELS > 0
-    quiet = Run("separate", "street", seed=run.seed)
-    found = list(take_apart(result.model, film, quiet, scene.shape, limit))
-    background = np.concatenate([parts.background for parts in found]).reshape(frames, -1)
-    mask = np.concatenate([parts.mask for parts in found]).reshape(frames, -1)
-    seen = ~np.isnan(scene.frames)
-    scores = metrics.outlier_scores(scene.mask[seen], mask[seen])
-    quality = {
-        "F-measure": scores.f1,
-        "precision": scores.precision,
-        "recall": scores.recall,
-        "background PSNR": metrics.psnr(scene.background, background),
-        "input PSNR": metrics.psnr(scene.background, scene.frames),
-    }
-    return Result("demo", result.out, {**quality, **result.values}, result.files, result.model)
+    film = _Film(scene.frames, scene.shape)
+    truth = Truth(scene.background, scene.mask)
+    return work(replace(run, source=film), run.folder(out), Options(), truth)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from thalweg._checks import require_positive
-from thalweg._typing import Array, Mask
+from thalweg.apps._figures import Figures, Parts, Truth
 from thalweg.apps._films import Writer, film, frame_folder, in_bytes, reduced
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._learn import History, Thinned, learn
@@ -29,13 +29,23 @@ _COMPONENTS = 3
 _SHOWN, _GREY = 100, 0.5
 
 
-class Parts(NamedTuple):
-    """Some frames taken apart."""
+class Options(NamedTuple):
+    """What only this job is told."""
 
-    frames: Array
-    background: Array
-    foreground: Array
-    mask: Mask
+    method: str = METHODS[0]
+    levels: float = LEVELS
+    frames: bool = False
+    colour: bool = False
+    size: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Raise unless they make sense."""
+        require_positive(levels=self.levels)
+        if self.method not in METHODS:
+            raise ParameterError(
+                f"method should be one of {', '.join(METHODS)}, but {self.method!r} came. "
+                "Use one of these."
+            )
 
 
 def separate(
@@ -91,36 +101,40 @@ def separate(
     ['background.mp4', 'foreground.mp4', 'mask.mp4', 'model.thalweg', 'report.html']
     """
     run = Run("separate", source, **common)
-    require_positive(levels=levels)
-    if method not in METHODS:
-        raise ParameterError(
-            f"method should be one of {', '.join(METHODS)}, but {method!r} came. Use one of these."
-        )
+    options = Options(method, levels, frames, colour, size)
+    return work(run, out, options)
+
+
+def work(
+    run: Run, out: str | PathLike[str] | None, options: Options, truth: Truth | None = None
+) -> Result:
+    """Separate a film; with the truth at hand, tell how near to it the result is."""
+    options.check()
     with open_folder(run, out) as folder:
-        stream, shape = pictures(run, size, colour)
-        model = build(method, run.settings, components=run.components or _COMPONENTS, seed=run.seed)
+        stream, shape = pictures(run, options.size, options.colour)
+        count = run.components or _COMPONENTS
+        model = build(options.method, run.settings, components=count, seed=run.seed)
         begin = perf_counter()
         history = learn(model, stream, run)
         learned = perf_counter()
-        limit = levels * noise_level(model)
-        shown, figures = Thinned(_SHOWN), _Figures()
+        limit = options.levels * noise_level(model)
+        shown, figures = Thinned(_SHOWN), Figures(truth)
         rate = float(getattr(stream, "rate", 25.0))
-        with _writers(folder, shape, rate, frames) as writers:
+        with _writers(folder, shape, rate, options.frames) as writers:
             for parts in take_apart(model, stream, run, shape, limit):
                 for name, writer in writers.items():
                     writer.write(_bytes(getattr(parts, name)))
                 _keep(shown, figures.frames, parts)
                 figures.add(parts)
         values = {
-            "frames": figures.frames,
-            "foreground share": figures.share,
-            "noise level": limit / levels,
+            **figures.values(),
+            "noise level": limit / options.levels,
             "threshold": limit,
             "seconds learning": learned - begin,
             "seconds in all": perf_counter() - begin,
         }
         save_model(folder, model, shape=list(shape), limit=limit)
-        _report(folder, history, model, shape, shown, values, method)
+        _report(folder, history, model, shape, shown, values, options.method)
         return folder.finish(values, model)
 
 
@@ -136,22 +150,6 @@ def take_apart(
         inside = mask if len(shape) == 2 else mask[..., None]
         yield Parts(frames, background, np.where(inside, frames, _GREY), mask)
         run.tell("writing", first + len(X), n)
-
-
-class _Figures:
-    """Counts of what was written."""
-
-    def __init__(self) -> None:
-        self.frames, self._inside, self._pixels = 0, 0, 0
-
-    def add(self, parts: Parts) -> None:
-        self.frames += len(parts.mask)
-        self._inside += int(np.count_nonzero(parts.mask))
-        self._pixels += parts.mask.size
-
-    @property
-    def share(self) -> float:
-        return self._inside / max(self._pixels, 1)
 
 
 @contextmanager
@@ -195,18 +193,12 @@ def _report(
     from thalweg import report
 
     names = ("input", "background", "foreground", "mask")
-    layers = {
-        name: np.stack([item[i] for item in shown.items]) for i, name in enumerate(names)
-    }
+    layers = {name: np.stack([item[i] for item in shown.items]) for i, name in enumerate(names)}
     basis = model.components_.reshape(-1, *shape)
-    facts = {
-        "frames": values["frames"],
-        "picture": f"{shape[0]} x {shape[1]}",
-        "foreground": f"{values['foreground share']:.1%}",
-        "noise level": values["noise level"],
-        "threshold": values["threshold"],
-        "frames a second": values["frames"] / max(values["seconds in all"], 1e-9),
-    }
+    hidden = ("foreground share", "seconds learning", "seconds in all")
+    facts = {name: value for name, value in values.items() if name not in hidden}
+    facts["foreground"] = f"{values['foreground share']:.1%}"
+    facts["frames a second"] = values["frames"] / max(values["seconds in all"], 1e-9)
     panels = [
         report.Frames("Film", layers, shown.numbers),
         report.Facts("Figures", facts),
@@ -218,4 +210,6 @@ def _report(
         f"or follows the light is the background, and {values['foreground share']:.1%} of the "
         "pixels belong to what moves."
     )
-    write_report(folder, f"Background and foreground of {folder.run.title}", panels, summary, method=method)
+    write_report(
+        folder, f"Background and foreground of {folder.run.title}", panels, summary, method=method
+    )

@@ -175,7 +175,8 @@ class VideoStream(Source):
     def _file(self) -> Iterator[Any]:
         av = need("av", "PyAV")
         try:
-            with av.open(str(self._path)) as file:
+            # a name such as "http:x.mp4" is a file's, too
+            with av.open(f"file:{self._path.absolute()}") as file:
                 if not file.streams.video:
                     raise InputError(
                         f"{self._path} should be a video, but it has no pictures. Check the file."
