@@ -12,7 +12,7 @@ from thalweg.checkpoint._files import save, verify
 from thalweg.checkpoint._write import PART
 from thalweg.errors import CheckpointError
 
-__all__ = ["Keeper", "latest", "numbered"]
+__all__ = ["Keeper", "latest"]
 
 _NAME = re.compile(r"checkpoint-(\d{8,})\.thalweg")
 
@@ -71,7 +71,7 @@ class Keeper:
     ) -> Path:
         """Write a checkpoint now, and remove those that are too old."""
         self._prepare()
-        old = numbered(self.directory)
+        old = _numbered(self.directory)
         number = 1 + max((number for number, _ in old), default=0)
         path = self.directory / f"checkpoint-{number:08d}.thalweg"
         save(path, estimator, position, batch_size=batch_size, extra=self.extra)
@@ -80,14 +80,16 @@ class Keeper:
         self._batches, self._begin = 0, time.monotonic()
         return path
 
-    def batch_done(
-        self, estimator: Any, position: tuple[int, int], *, batch_size: int | None = None
-    ) -> Path | None:
-        """Write a checkpoint if one is due after a further batch."""
+    def due_after_batch(self) -> bool:
+        """Count a batch, and tell whether a checkpoint is due after it."""
         self._batches += 1
         many = self.every is not None and self._batches >= self.every
         late = self.seconds is not None and time.monotonic() - self._begin >= self.seconds
-        return self.write(estimator, position, batch_size=batch_size) if many or late else None
+        return many or late
+
+    def used(self) -> bool:
+        """Tell whether there are checkpoints in the folder."""
+        return bool(_numbered(self.directory))
 
     def _prepare(self) -> None:
         """Make the folder, and take away what a killed run did not finish."""
@@ -127,7 +129,7 @@ def latest(directory: str | PathLike[str]) -> Path | None:
     True
     """
     fault = None
-    for _, path in reversed(numbered(Path(directory))):
+    for _, path in reversed(_numbered(Path(directory))):
         try:
             verify(path)
         except CheckpointError as error:
@@ -143,7 +145,7 @@ def latest(directory: str | PathLike[str]) -> Path | None:
     return None
 
 
-def numbered(directory: Path) -> list[tuple[int, Path]]:
+def _numbered(directory: Path) -> list[tuple[int, Path]]:
     """Return the checkpoints of a folder with their numbers, from the first to the last."""
     if not directory.is_dir():
         return []
