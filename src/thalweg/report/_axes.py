@@ -1,12 +1,14 @@
 """Ticks of an axis, and where values lie along it."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
 
 from thalweg._typing import Array
+from thalweg.report._text import figure
 
 __all__ = ["Axis"]
 
@@ -40,6 +42,12 @@ class Axis:
         place: Array = (found - self.low) / (self.high - self.low)
         return place
 
+    def labels(self) -> list[str]:
+        """Return the ticks as text."""
+        ticks = self.ticks()
+        digits = 4 if self.log else _digits(ticks)
+        return [figure(tick) if digits == 4 else f"{tick:.{digits}g}" for tick in ticks]
+
     def ticks(self, most: int = 6) -> list[float]:
         """Return round values on the axis."""
         if not self.log:
@@ -49,6 +57,13 @@ class Axis:
             return [t for t in _round_steps(10**self.low, 10**self.high, most) if t > 0]
         step = ceil((last - first + 1) / most)
         return [10.0**power for power in range(first, last + 1, step)]
+
+
+def _digits(ticks: list[float]) -> int:
+    """Return how many significant digits tell ticks apart."""
+    step = min((b - a for a, b in pairwise(ticks)), default=0.0)
+    largest = max(map(abs, ticks), default=0.0)
+    return 4 if step <= 0 else max(4, floor(log10(largest)) - floor(log10(step)) + 1)
 
 
 def _round_steps(low: float, high: float, most: int) -> list[float]:

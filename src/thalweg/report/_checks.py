@@ -7,9 +7,10 @@ import numpy as np
 
 from thalweg.errors import InputError, ParameterError
 
-__all__ = ["labels", "mapping", "numbers", "same_shape", "stack", "text"]
+__all__ = ["labels", "mapping", "numbers", "same_shape", "stack", "stacks", "text", "unit_range"]
 
 Values = np.ndarray[Any, np.dtype[Any]]
+_MOST = 1e300
 
 
 def text(what: str, value: Any) -> None:
@@ -64,6 +65,25 @@ def stack(what: str, images: Any, *, least: int = 3) -> Values:
     return found
 
 
+def stacks(what: str, value: Any, axes: int) -> dict[str, Values]:
+    """Return stacks of images by name, from 0 to 1 or in bytes, that agree in ``axes``."""
+    mapping(what, value)
+    found = {name: stack(f"{what} {name!r}", images) for name, images in value.items()}
+    same_shape(what, found, axes)
+    for name, images in found.items():
+        unit_range(f"{what} {name!r}", images)
+    return found
+
+
+def unit_range(what: str, images: Values) -> None:
+    """Raise if floats are on another scale than from 0 to 1."""
+    if images.dtype.kind == "f" and 2 * np.count_nonzero(images > 1.001) > images.size:
+        raise InputError(
+            f"{what} should be between 0 and 1, but most values are larger, up to "
+            f"{np.nanmax(images):.4g}. Divide by the value that stands for white."
+        )
+
+
 def same_shape(what: str, arrays: Mapping[str, Values], axes: int) -> None:
     """Raise unless the arrays agree in the first ``axes`` of their dimensions."""
     (first, one), *others = arrays.items()
@@ -86,8 +106,12 @@ def labels(what: str, value: Sequence[Any] | None, length: int) -> None:
 
 
 def _refuse_inf(what: str, values: Values) -> None:
-    if values.dtype.kind == "f" and np.isinf(values).any():
+    if values.dtype.kind != "f":
+        return
+    # beyond 1e300, a difference of two values may not be a number any more
+    wild = np.abs(values) > min(_MOST, float(np.finfo(values.dtype).max))
+    if wild.any():
         raise InputError(
-            f"{what} should be finite, or NaN for a gap, but there is inf. "
-            "Replace it by NaN where there is no value."
+            f"{what} should be finite and below 1e300, or NaN for a gap, but there is "
+            f"{values[wild][0]:.4g}. Replace it by NaN where there is no value."
         )

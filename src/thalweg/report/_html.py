@@ -4,7 +4,7 @@ import json
 from html import escape
 from typing import Any
 
-__all__ = ["Html", "data", "join", "tag"]
+__all__ = ["Html", "data", "join", "note", "tag"]
 
 _VOID = {"br", "img", "input", "meta"}
 
@@ -40,6 +40,12 @@ def join(*children: Any) -> Html:
             if child is not None
         )
     )
+
+
+def note(sentences: list[str], gaps: bool = False) -> Html | None:
+    """Return small print, with the key of the colour that gaps have; None if there is neither."""
+    key = tag("span", "gap", class_="gap-key") if gaps else None
+    return tag("p", " ".join([*sentences, ""]), key, class_="note") if sentences or gaps else None
 
 
 def data(values: Any) -> Html:

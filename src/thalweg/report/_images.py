@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.errors import DependencyError, InputError
+from thalweg.errors import DependencyError
 from thalweg.report._html import Html, tag
 
-__all__ = ["LONGEST_SIDE", "embed", "fit_side", "has_gaps", "picture", "stretched"]
+__all__ = ["LONGEST_SIDE", "embed", "fit_side", "has_gaps", "is_small", "picture", "stretched"]
 
 LONGEST_SIDE = 320  # of a picture in a strip, in pixels; more is lost on four side by side
 _SMALL = 64 * 64  # so few pixels are shown enlarged, where the marks of a lossy code would show
@@ -33,7 +33,7 @@ def embed(image: Pixels, longest: int = LONGEST_SIDE) -> str:
     height, width = fit_side(image.shape[:2], longest)
     if (width, height) != picture.size:
         picture = picture.resize((width, height))
-    few = seen.size <= _SMALL or _few_levels(pixels)
+    few = is_small(seen.shape) or _few_levels(pixels)
     with BytesIO() as file:
         picture.save(file, "WEBP", lossless=few, quality=_QUALITY, method=4)
         return "data:image/webp;base64," + b64encode(file.getvalue()).decode("ascii")
@@ -45,16 +45,21 @@ def fit_side(shape: tuple[int, ...], longest: int) -> tuple[int, int]:
     return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
 
 
-def picture(uri: str, alt: str, shape: tuple[int, ...], **attributes: Any) -> Html:
+def picture(uri: str, alt: str, shape: tuple[int, ...], enlarged: bool = False) -> Html:
     """Return an ``img`` element; ``shape`` is the height and width of the array."""
-    sharp = "sharp" if shape[0] * shape[1] <= _SMALL else None
+    sharp = "sharp" if enlarged or is_small(shape) else None
     size = {"width": shape[1], "height": shape[0]}
-    return tag("img", src=uri, alt=alt, class_=sharp, decoding="sync", **size, **attributes)
+    return tag("img", src=uri, alt=alt, class_=sharp, decoding="sync", **size)
 
 
-def has_gaps(images: Pixels) -> bool:
+def is_small(shape: tuple[int, ...]) -> bool:
+    """Return whether an image has so few pixels that each should be seen."""
+    return shape[0] * shape[1] <= _SMALL
+
+
+def has_gaps(*images: Pixels) -> bool:
     """Return whether something is missing."""
-    return images.dtype.kind == "f" and bool(np.isnan(images).any())
+    return any(some.dtype.kind == "f" and bool(np.isnan(some).any()) for some in images)
 
 
 def stretched(image: Pixels) -> Pixels:
@@ -64,18 +69,8 @@ def stretched(image: Pixels) -> Pixels:
     if not seen.size:
         return values
     low, high = seen.min(), seen.max()
-    scale = high / 2 - low / 2  # halves, since the difference itself may overflow
-    stretched: Pixels = (values / 2 - low / 2) / scale if scale > 0 else values * 0 + 0.5
-    return stretched
-
-
-def check_range(what: str, images: Pixels) -> None:
-    """Raise if floats are on another scale than from 0 to 1."""
-    if images.dtype.kind == "f" and 2 * np.count_nonzero(images > 1.001) > images.size:
-        raise InputError(
-            f"{what} should be between 0 and 1, but most values are larger, up to "
-            f"{np.nanmax(images):.4g}. Divide by the value that stands for white."
-        )
+    found: Pixels = (values - low) / (high - low) if high > low else values * 0 + 0.5
+    return found
 
 
 def _bytes(image: Pixels) -> tuple[Pixels, Pixels]:

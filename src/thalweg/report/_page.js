@@ -7,10 +7,14 @@ const dataOf = (panel) => JSON.parse(panel.querySelector("script[type='applicati
 const panels = (kind, start) =>
   document.querySelectorAll(`.panel.${kind}`).forEach((panel) => start(panel, dataOf(panel)));
 
+/** A whole number, with its thousands apart if it has five digits or more. */
+const grouped = (x) => (Math.abs(x) < 1e4 ? String(x) : String(x).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+
 /** A number as people write it. */
 const figure = (x) => {
   if (x === null || Number.isNaN(x)) return "gap";
   const size = Math.abs(x);
+  if (Number.isInteger(x) && size < 1e7) return grouped(x);
   if (size >= 1e6 || (size < 1e-4 && size > 0)) return x.toExponential(3);
   return String(Number(x.toPrecision(size >= 1e4 ? 6 : 4)));
 };
@@ -18,20 +22,15 @@ const figure = (x) => {
 const within = (x, low, high) => Math.min(Math.max(x, low), high);
 
 {
-  const root = document.documentElement;
   const button = document.querySelector("button.theme");
-  const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-  const show = (dark) => {
-    button.setAttribute("aria-pressed", dark);
-    button.textContent = dark ? "Light" : "Dark";
-  };
-  show(prefersDark.matches);
-  button.setAttribute("aria-label", "Dark colours");
+  let dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const label = () => { button.textContent = dark ? "Light colours" : "Dark colours"; };
   button.addEventListener("click", () => {
-    const dark = button.getAttribute("aria-pressed") !== "true";
-    root.style.colorScheme = dark ? "dark" : "light";
-    show(dark);
+    dark = !dark;
+    document.documentElement.style.colorScheme = dark ? "dark" : "light";
+    label();
   });
+  label();
 }
 
 document.querySelector("button.copy")?.addEventListener("click", async ({ target }) => {

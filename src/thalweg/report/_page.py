@@ -27,8 +27,13 @@ class Panel(Protocol):
     and end in ``.css`` and ``.js`` go into the page once.
     """
 
-    name: str
-    title: str
+    @property
+    def name(self) -> str:
+        """What the kind of panel is called."""
+
+    @property
+    def title(self) -> str:
+        """Heading of the panel."""
 
     def html(self) -> Html:
         """Return the panel without its heading."""

@@ -18,15 +18,27 @@ def figure(value: Any) -> str:
     >>> from thalweg.report._text import figure
     >>> figure(0.123456), figure(1.0), figure(True), figure("l2")
     ('0.1235', '1', 'yes', 'l2')
+    >>> figure(25_000).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    '25 000'
     """
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, Integral):
-        number = int(value)
-        return f"{number:,}".replace(",", "\u202f") if abs(number) >= 10_000 else str(number)
+        return _grouped(int(value))
     if isinstance(value, Real):
-        return f"{float(value):.4g}"
+        real = float(value)
+        return _grouped(int(real)) if _is_round(real) else f"{real:.4g}"
     return str(value)
+
+
+def _grouped(number: int) -> str:
+    """Return a whole number, with its thousands apart if it has five digits or more."""
+    apart = "\N{NARROW NO-BREAK SPACE}"
+    return f"{number:,}".replace(",", apart) if abs(number) >= 10_000 else str(number)
+
+
+def _is_round(value: float) -> bool:
+    return value.is_integer() and 10_000 <= abs(value) < 1e7
 
 
 def spread(n: int, most: int) -> Indices:

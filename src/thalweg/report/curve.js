@@ -1,8 +1,8 @@
-panels("curve", (panel, { xlabel, lines }) => {
+panels("curve", (panel, { names, x, lines }) => {
   const plot = panel.querySelector(".plot");
   const status = panel.querySelector(".value");
   const values = [...panel.querySelectorAll(".now")];
-  const names = [...panel.querySelectorAll(".legend li")].map((item) => item.textContent.trim());
+  const where = panel.querySelector(".where");
   const svg = (name, kind) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
     element.setAttribute("class", kind);
@@ -40,11 +40,13 @@ panels("curve", (panel, { xlabel, lines }) => {
       return `${names[k]} ${figure(line.y[i])}`;
     });
     const line = lines[0];
-    status.textContent = `${xlabel || "x"} ${figure(line.x[nearest(line.px, marks[at])])}: ${told.join(", ")}`;
+    where.textContent = `${x} ${figure(line.x[nearest(line.px, marks[at])])}`;
+    status.textContent = `${where.textContent}: ${told.join(", ")}`;
   };
   const hide = () => {
     [cursor, ...dots].forEach((element) => { element.style.visibility = "hidden"; });
     values.forEach((value) => { value.textContent = ""; });
+    where.textContent = "";
     status.textContent = "";
   };
 

@@ -12,7 +12,6 @@ from thalweg.report import _checks
 from thalweg.report._axes import Axis
 from thalweg.report._blocks import extremes
 from thalweg.report._html import Html, data, join, tag
-from thalweg.report._text import figure
 
 __all__ = ["Curve"]
 
@@ -72,68 +71,75 @@ class Curve:
         across = Axis.around(self.x)
         up = Axis.around(np.stack(list(self.series.values())), self.log, margin=0.04)
         lines = [_line(self.x, y, across, up) for y in self.series.values()]
+        about = {"names": list(self.series), "x": self.xlabel or "x", "lines": lines}
+        keys = [
+            tag("li", tag("span", class_=f"key s{i % 8}"), name, " ", tag("b", class_="now"))
+            for i, name in enumerate(self.series)
+        ]
+        where = tag("li", class_="where", aria_hidden="true")
+        return join(
+            tag("ul", *keys, where, class_="legend"),
+            self._chart(across, up, lines),
+            tag("p", class_="value unseen", role="status"),
+            data(about),
+        )
+
+    def _chart(self, across: Axis, up: Axis, lines: list[dict[str, Any]]) -> Html:
+        """Return axes and plot: drawings of their own, so that text keeps its size."""
+        hidden = {"aria_hidden": "true"}
+        return tag(
+            "div",
+            tag("span", self.ylabel, class_="ylabel"),
+            tag("svg", *_labels(up, vertical=True), class_="yticks", **hidden),
+            self._plot(across, up, lines),
+            tag("svg", *_labels(across, vertical=False), class_="xticks", **hidden),
+            tag("span", self.xlabel, class_="xlabel"),
+            class_="chart",
+        )
+
+    def _plot(self, across: Axis, up: Axis, lines: list[dict[str, Any]]) -> Html:
         paths = [
             tag("path", d=_path(line["px"], line["py"]), class_=f"line s{i % 8}")
             for i, line in enumerate(lines)
         ]
-        drawing = tag(
-            "svg",
-            *paths,
-            viewBox=f"0 0 {_SIDE} {_SIDE}",
-            preserveAspectRatio="none",
-            width="100%",
-            height="100%",
-        )
-        plot = tag(
+        size = {"width": "100%", "height": "100%"}
+        box = {"viewBox": f"0 0 {_SIDE} {_SIDE}", "preserveAspectRatio": "none"}
+        return tag(
             "svg",
             *_grid(across, up),
-            drawing,
+            tag("svg", *paths, **box, **size),
             class_="plot",
             tabindex=0,
             role="application",
             aria_roledescription="chart",
             aria_label=f"{self.title}: {', '.join(self.series)}; arrow keys read values",
         )
-        chart = tag(
-            "div",
-            tag("span", self.ylabel, class_="ylabel"),
-            tag("svg", *_labels(up, vertical=True), class_="yticks", aria_hidden="true"),
-            plot,
-            tag("svg", *_labels(across, vertical=False), class_="xticks", aria_hidden="true"),
-            tag("span", self.xlabel, class_="xlabel"),
-            class_="chart",
-        )
-        about = {"xlabel": self.xlabel, "lines": [_plain(line) for line in lines]}
-        legend = [
-            tag("li", tag("span", class_=f"key s{i % 8}"), name, " ", tag("b", class_="now"))
-            for i, name in enumerate(self.series)
-        ]
-        where = tag("p", class_="value", role="status")
-        return join(tag("ul", *legend, class_="legend"), chart, where, data(about))
 
 
-def _line(x: Array, y: Array, across: Axis, up: Axis) -> dict[str, Array]:
+def _line(x: Array, y: Array, across: Axis, up: Axis) -> dict[str, Any]:
+    """Return points and their places as lists, with None at gaps."""
     chosen = extremes(y, _MOST_POINTS)
     px, py = across.place(x[chosen]), 1 - up.place(y[chosen])
-    return {"x": x[chosen], "y": y[chosen], "px": px, "py": py}
-
-
-def _plain(line: dict[str, Array]) -> dict[str, list[float | None]]:
     return {
-        name: [None if np.isnan(v) else float(f"{v:.6g}") for v in values]
-        for name, values in line.items()
+        "x": _rounded(x[chosen], ".9g"),
+        "y": _rounded(y[chosen], ".9g"),
+        "px": _rounded(px, ".5f"),
+        "py": _rounded(py, ".5f"),
     }
 
 
-def _path(px: Array, py: Array) -> str:
+def _rounded(values: Array, form: str) -> list[float | None]:
+    return [None if np.isnan(value) else float(format(value, form)) for value in values]
+
+
+def _path(px: list[float], py: list[float | None]) -> str:
     """Return the commands of a line that is lifted at gaps; a lonely point is a dot."""
     parts, pen_down = [], False
-    for x, y in zip(_SIDE * px, _SIDE * py, strict=True):
-        if np.isnan(y):
-            pen_down = False
-            continue
-        parts.append(f"L{x:.1f} {y:.1f}" if pen_down else f"M{x:.1f} {y:.1f}h.01")
-        pen_down = True
+    for x, y in zip(px, py, strict=True):
+        if y is not None:
+            spot = f"{_SIDE * x:.1f} {_SIDE * y:.1f}"
+            parts.append(f"L{spot}" if pen_down else f"M{spot}h.01")
+        pen_down = y is not None
     return "".join(parts)
 
 
@@ -147,10 +153,9 @@ def _grid(across: Axis, up: Axis) -> list[Html]:
 
 
 def _labels(axis: Axis, vertical: bool) -> list[Html]:
-    ticks = axis.ticks()
     found = []
-    for tick, place in zip(ticks, axis.place(ticks), strict=True):
+    for label, place in zip(axis.labels(), axis.place(axis.ticks()), strict=True):
         share = f"{100 * (1 - place if vertical else place):.2f}%"
-        spot = {"x": "100%", "y": share, "dy": ".35em"} if vertical else {"x": share, "y": "1em"}
-        found.append(tag("text", figure(tick), **spot))
+        spot = {"x": "100%", "y": share, "dy": ".35em"} if vertical else {"x": share, "y": "1.2em"}
+        found.append(tag("text", label, **spot))
     return found

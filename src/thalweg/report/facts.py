@@ -43,4 +43,4 @@ class Facts:
             tag("div", tag("dt", name), tag("dd", figure(value)))
             for name, value in self.values.items()
         ]
-        return tag("dl", *tiles, class_="facts")
+        return tag("dl", *tiles)

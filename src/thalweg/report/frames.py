@@ -8,8 +8,8 @@ import numpy as np
 
 from thalweg._typing import Indices
 from thalweg.report import _checks
-from thalweg.report._html import Html, data, join, tag
-from thalweg.report._images import LONGEST_SIDE, check_range, embed, fit_side, has_gaps, picture
+from thalweg.report._html import Html, data, join, note, tag
+from thalweg.report._images import LONGEST_SIDE, embed, fit_side, has_gaps, picture
 from thalweg.report._text import spread
 
 __all__ = ["Frames"]
@@ -50,11 +50,7 @@ class Frames:
 
     def __post_init__(self) -> None:
         _checks.text("title", self.title)
-        _checks.mapping("layers", self.layers)
-        layers = {name: _checks.stack(f"layer {name!r}", a) for name, a in self.layers.items()}
-        _checks.same_shape("layers", layers, axes=3)
-        for name, images in layers.items():
-            check_range(f"layer {name!r}", images)
+        layers = _checks.stacks("layers", self.layers, axes=3)
         _checks.labels("numbers", self.numbers, len(next(iter(layers.values()))))
         object.__setattr__(self, "layers", layers)
 
@@ -99,13 +95,11 @@ class Frames:
         where = tag("span", "Frame ", tag("b", names[0], class_="number"), class_="where")
         return tag("div", play, slider, where, class_="controls")
 
-    def _note(self, n_shown: int) -> Html:
+    def _note(self, n_shown: int) -> Html | None:
         n_frames, height, width = self._shape()[:3]
         notes = []
         if n_shown < n_frames:
             notes.append(f"{n_shown} of {n_frames} frames are here, evenly spread.")
         if max(height, width) > LONGEST_SIDE:
             notes.append(f"Frames of {height} x {width} pixels are shown smaller.")
-        gaps = any(has_gaps(images) for images in self.layers.values())
-        key = tag("span", "gap", class_="gap-key") if gaps else None
-        return tag("p", " ".join(notes), key, class_="note") if notes or gaps else Html()
+        return note(notes, has_gaps(*self.layers.values()))

@@ -1,4 +1,4 @@
-panels("heat-map", (panel, { rows, columns, maps, blocks }) => {
+panels("heat-map", (panel, { rows, columns, maps }) => {
   // lightness falls evenly from paper to deep water; around zero, both ends are dark
   const SHADES = {
     plain: [[247, 244, 231], [190, 221, 207], [111, 183, 186], [45, 134, 165], [31, 84, 140], [27, 35, 84]],
@@ -42,12 +42,13 @@ panels("heat-map", (panel, { rows, columns, maps, blocks }) => {
     place = [row, column];
     const i = row * columns.length + column;
     const told = maps.map((map) => `${map.name} ${figure(map.values[i])}`);
-    status.textContent = `${blocks ? "rows" : "row"} ${rows[row]}, ${columns[column]}: ${told.join(", ")}`;
+    status.textContent = `row ${rows[row]}, column ${columns[column]}: ${told.join(", ")}`;
   };
 
   maps.forEach((map, k) => {
     map.values = unpack(map.cells);
     map.shades = SHADES[map.around ? "around" : "plain"];
+    canvases[k].style.height = `${within(1.6 * rows.length, 4, 22)}rem`;
     paint(canvases[k], map);
     scale(canvases[k].parentElement.querySelector(".scale"), map);
   });

@@ -11,11 +11,13 @@ import numpy as np
 from thalweg._typing import Array, Indices
 from thalweg.report import _checks
 from thalweg.report._blocks import cuts, largest, means
-from thalweg.report._html import Html, data, join, tag
+from thalweg.report._html import Html, data, join, note, tag
+from thalweg.report._images import has_gaps
 
 __all__ = ["HeatMap"]
 
 _MOST_ROWS, _MOST_COLUMNS = 160, 120
+_FEW = 8  # labels that fit along an axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,74 +69,91 @@ class HeatMap:
 
     def html(self) -> Html:
         """Return the panel without its heading."""
-        n_rows, n_columns = next(iter(self.layers.values())).shape
+        n_rows, n_columns = self._shape()
         rows, columns = cuts(n_rows, _MOST_ROWS), cuts(n_columns, _MOST_COLUMNS)
-        around_zero = {name: _is_around_zero(table) for name, table in self.layers.items()}
+        around = {name: _is_around_zero(table) for name, table in self.layers.items()}
         cells = {
-            name: (largest if around_zero[name] else means)(table, rows, columns)
+            name: (largest if around[name] else means)(table, rows, columns)
             for name, table in self.layers.items()
         }
-        shared = [table for name, table in cells.items() if not around_zero[name]]
-        limits = self._limits(np.concatenate(shared)) if shared else []
-        maps = [
-            {
-                "name": name,
-                "cells": b64encode(table.astype("<f8").tobytes()).decode("ascii"),
-                "around": around_zero[name],
-                "limits": self._around(table) if around_zero[name] else limits,
-            }
-            for name, table in cells.items()
-        ]
-        about = {
-            "rows": _names(rows, self.row_labels),
-            "columns": _names(columns, self.column_labels),
-            "maps": maps,
-            "blocks": len(rows) <= n_rows or len(columns) <= n_columns,
-        }
-        figures = [self._figure(name, around_zero[name], cells[name]) for name in cells]
+        row_names, column_names = _names(rows, self.row_labels), _names(columns, self.column_labels)
+        about = {"rows": row_names, "columns": column_names, "maps": self._maps(cells, around)}
+        axes = (
+            _axis("row-axis", row_names, self.row_labels, n_rows),
+            _axis("column-axis", column_names, self.column_labels, n_columns),
+        )
+        figures = [_figure(name, *cells[name].shape, *axes) for name in cells]
+        hint = "Point at a cell, or use the arrow keys, to read its value."
         return join(
             tag("div", *figures, class_="maps"),
-            tag("p", "Point at a cell, or use the arrow keys.", class_="value", role="status"),
-            self._note(len(rows) - 1, len(columns) - 1),
+            tag("p", hint, class_="value", role="status"),
+            self._note(len(row_names), len(column_names)),
             data(about),
         )
 
+    def _shape(self) -> tuple[int, int]:
+        shape: tuple[int, int] = next(iter(self.layers.values())).shape
+        return shape
+
+    def _maps(self, cells: dict[str, Array], around: dict[str, bool]) -> list[dict[str, Any]]:
+        """Return what the script needs to know of each layer."""
+        shared = [table for name, table in cells.items() if not around[name]]
+        limits = self._limits(np.concatenate(shared)) if shared else []
+        return [
+            {
+                "name": name,
+                "around": around[name],
+                "limits": self._around(table) if around[name] else limits,
+                "cells": b64encode(table.astype("<f8").tobytes()).decode("ascii"),
+            }
+            for name, table in cells.items()
+        ]
+
     def _limits(self, table: Array) -> list[list[float]]:
-        parts = table.T if self.by_column else [table]
-        return [_quantiles(part) for part in parts]
+        return [_quantiles(part) for part in (table.T if self.by_column else [table])]
 
     def _around(self, table: Array) -> list[list[float]]:
-        parts = np.abs(np.where(table == 0, np.nan, table))
-        highs = [_quantiles(part)[1] for part in (parts.T if self.by_column else [parts])]
-        return [[-high, high] for high in highs]
-
-    def _figure(self, name: str, around: bool, cells: Array) -> Html:
-        n_rows, n_columns = cells.shape
-        canvas = tag(
-            "canvas",
-            width=n_columns,
-            height=n_rows,
-            tabindex=0,
-            role="application",
-            aria_roledescription="heat map",
-            aria_label=f"{name}, {n_rows} rows by {n_columns} columns; arrow keys read values",
-        )
-        bar = tag("div", class_="scale around" if around else "scale", aria_hidden="true")
-        return tag("figure", tag("figcaption", name), canvas, bar)
+        sizes = np.abs(np.where(table == 0, np.nan, table))
+        return [[-high, high] for _, high in self._limits(sizes)]
 
     def _note(self, n_rows: int, n_columns: int) -> Html | None:
-        table = next(iter(self.layers.values()))
-        notes = []
-        if (n_rows, n_columns) != table.shape:
+        shape, notes = self._shape(), []
+        if (n_rows, n_columns) != shape:
             notes.append(
-                f"{table.shape[0]} x {table.shape[1]} values are shown in {n_rows} x {n_columns} "
-                "blocks: their means, or the largest value of a layer around 0."
+                f"{shape[0]} x {shape[1]} values are shown in {n_rows} x {n_columns} blocks: "
+                "their means, or the largest value where colours are around 0."
             )
         if self.by_column:
             notes.append("Each column has a scale of its own.")
-        gaps = any(np.isnan(layer).any() for layer in self.layers.values())
-        key = tag("span", "gap", class_="gap-key") if gaps else None
-        return tag("p", " ".join([*notes, ""]), key, class_="note") if notes or gaps else None
+        return note(notes, has_gaps(*self.layers.values()))
+
+
+def _figure(name: str, n_rows: int, n_columns: int, left: Html, below: Html) -> Html:
+    canvas = tag(
+        "canvas",
+        width=n_columns,
+        height=n_rows,
+        tabindex=0,
+        role="application",
+        aria_roledescription="heat map",
+        aria_label=f"{name}, {n_rows} rows by {n_columns} columns; arrow keys read values",
+    )
+    return tag(
+        "figure",
+        tag("figcaption", name),
+        left,
+        canvas,
+        below,
+        tag("div", class_="scale", aria_hidden="true"),
+    )
+
+
+def _axis(kind: str, names: list[str], labels: Sequence[Any] | None, n: int) -> Html:
+    """Return the labels of an axis: all if they are few, or those at the ends."""
+    few = len(names) <= _FEW
+    ends = [0, n - 1] if labels is None else [labels[0], labels[-1]]
+    spans = [tag("span", name) for name in (names if few else ends)]
+    return tag("div", *spans, class_=kind if few else f"{kind} ends", aria_hidden="true")
 
 
 def _is_around_zero(table: Array) -> bool:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from thalweg.report import _checks
-from thalweg.report._html import Html, join, tag
-from thalweg.report._images import embed, picture, stretched
+from thalweg.report._html import Html, join, note, tag
+from thalweg.report._images import embed, has_gaps, is_small, picture, stretched
 from thalweg.report._text import spread
 
 __all__ = ["Mosaic"]
@@ -49,10 +49,11 @@ class Mosaic:
     def html(self) -> Html:
         """Return the panel without its heading."""
         shown = spread(len(self.images), _MOST_IMAGES)
-        few = f"{len(shown)} of {len(self.images)} images are here. "
-        note = f"{few if len(shown) < len(self.images) else ''}Each has a scale of its own."
-        tiles = [self._tile(int(i)) for i in shown]
-        return join(tag("div", *tiles, class_="mosaic"), tag("p", note, class_="note"))
+        few = [f"{len(shown)} of {len(self.images)} images are here."]
+        notes = [*few[: len(shown) < len(self.images)], "Each image has a scale of its own."]
+        size = "small" if is_small(self.images.shape[1:]) else "large"
+        tiles = tag("div", *(self._tile(int(i)) for i in shown), class_=size)
+        return join(tiles, note(notes, has_gaps(self.images)))
 
     def _tile(self, i: int) -> Html:
         label = str(i if self.labels is None else self.labels[i])

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from thalweg.report import _checks
-from thalweg.report._html import Html, join, tag
-from thalweg.report._images import check_range, embed, has_gaps, picture
+from thalweg.report._html import Html, join, note, tag
+from thalweg.report._images import embed, has_gaps, picture
 from thalweg.report._text import spread
 
 __all__ = ["Pairs"]
@@ -41,22 +41,18 @@ class Pairs:
 
     def __post_init__(self) -> None:
         _checks.text("title", self.title)
-        _checks.mapping("columns", self.columns)
-        columns = {name: _checks.stack(f"column {name!r}", a) for name, a in self.columns.items()}
-        _checks.same_shape("columns", columns, axes=1)
-        for name, images in columns.items():
-            check_range(f"column {name!r}", images)
+        columns = _checks.stacks("columns", self.columns, axes=1)
         object.__setattr__(self, "columns", columns)
 
     def html(self) -> Html:
         """Return the panel without its heading."""
         n = len(next(iter(self.columns.values())))
         shown = spread(n, _MOST_ROWS)
-        few = f"{len(shown)} of {n} are here, evenly spread. " if len(shown) < n else None
-        gaps = any(has_gaps(images) for images in self.columns.values())
-        key = tag("span", "gap", class_="gap-key") if gaps else None
-        note = tag("p", few, key, class_="note") if few or gaps else None
-        return join(tag("ul", *(self._group(int(i)) for i in shown), class_="pairs"), note)
+        few = [f"{len(shown)} of {n} are here, evenly spread."] if len(shown) < n else []
+        return join(
+            tag("ul", *(self._group(int(i)) for i in shown)),
+            note(few, has_gaps(*self.columns.values())),
+        )
 
     def _group(self, i: int) -> Html:
         figures = [

@@ -5,11 +5,12 @@ from typing import Any, ClassVar
 
 from thalweg.report import _checks
 from thalweg.report._html import Html, tag
-from thalweg.report._images import check_range, embed, has_gaps, picture
+from thalweg.report._images import embed, has_gaps, picture
 
 __all__ = ["Picture"]
 
 _LONGEST_SIDE = 1600
+_ENLARGED = 400  # pixels of smaller pictures are shown as squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +42,14 @@ class Picture:
     def __post_init__(self) -> None:
         _checks.text("title", self.title)
         image = _checks.stack("image", self.image, least=2)
-        check_range("image", image)
+        _checks.unit_range("image", image)
         object.__setattr__(self, "image", image)
 
     def html(self) -> Html:
         """Return the panel without its heading."""
         uri = embed(self.image, _LONGEST_SIDE)
-        image = picture(uri, self.caption or self.title, self.image.shape[:2])
+        shape = self.image.shape[:2]
+        image = picture(uri, self.caption or self.title, shape, max(shape) < _ENLARGED)
         key = tag("span", "gap", class_="gap-key") if has_gaps(self.image) else None
         caption = tag("figcaption", self.caption, " ", key) if self.caption or key else None
-        return tag("figure", image, caption, class_="picture")
+        return tag("figure", image, caption, class_="plate")
