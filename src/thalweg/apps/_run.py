@@ -147,8 +147,10 @@ class Run:
     @property
     def title(self) -> str:
         """What the source is called, in one line."""
-        name = fspath(self.source) if isinstance(self.source, (str, PathLike)) else ""
-        return "".join(c if c.isprintable() else "?" for c in Path(name).name) or "data"
+        named = isinstance(self.source, (str, PathLike))
+        name = fspath(self.source) if named else getattr(self.source, "title", "")
+        plain = "".join(c if c.isprintable() else "?" for c in Path(str(name)).name)
+        return plain or "data"
 
     def folder(self, out: str | PathLike[str] | None) -> Path:
         """Return where results go: beside the work at hand, unless it was said."""

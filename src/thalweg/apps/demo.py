@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class _Film:
 
     frames: Array
     shape: tuple[int, int]
+    title: ClassVar[str] = "street"
 
     @property
     def n_samples(self) -> int:

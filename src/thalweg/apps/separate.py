@@ -25,6 +25,8 @@ __all__ = ["separate"]
 
 METHODS = ("robust-online-nmf", "petrels-admm")
 _COMPONENTS = 3
+# Frames that tell what a background is, and passes over a film that has fewer.
+_ENOUGH, _MOST_PASSES = 1000, 5
 # Frames in the report, and grey behind the objects: both bright and dark ones stand out on it.
 _SHOWN, _GREY = 100, 0.5
 
@@ -82,7 +84,8 @@ def separate(
     size : (int, int) or None, default=None
         Height and width to which frames are resized.
     **common
-        See :class:`thalweg.apps.Common`; three components are the default.
+        See :class:`thalweg.apps.Common`. Three components are the default, and as many epochs as
+        it takes to learn from a thousand frames, five at most.
 
     Returns
     -------
@@ -115,7 +118,7 @@ def work(
         count = run.components or _COMPONENTS
         model = build(options.method, run.settings, components=count, seed=run.seed)
         begin = perf_counter()
-        history = learn(model, stream, run)
+        history = learn(model, stream, run, epochs=_passes(length(stream)))
         learned = perf_counter()
         limit = options.levels * noise_level(model)
         shown, figures = Thinned(_SHOWN), Figures(truth)
@@ -138,6 +141,11 @@ def work(
         return folder.finish(values, model)
 
 
+def _passes(n: int | None) -> int:
+    """Return how often a film is taken in: short ones until enough frames were learned from."""
+    return 1 if n is None else min(max(1, -(-_ENOUGH // max(n, 1))), _MOST_PASSES)
+
+
 def take_apart(
     model: Any, stream: Stream, run: Run, shape: tuple[int, ...], limit: float
 ) -> Iterator[Parts]:
@@ -148,7 +156,8 @@ def take_apart(
         frames, background = (part.reshape(-1, *shape) for part in (X, rows))
         mask = objects(frames - background, limit)
         inside = mask if len(shape) == 2 else mask[..., None]
-        yield Parts(frames, background, np.where(inside, frames, _GREY), mask)
+        foreground = np.where(inside & ~np.isnan(frames), frames, _GREY)
+        yield Parts(frames, background, foreground, mask)
         run.tell("writing", first + len(X), n)
 
 
