@@ -5,6 +5,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 from base64 import b64decode
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +17,26 @@ from PIL import Image
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 30.0  # seconds for an answer
+OPTIONS = (
+    "--headless=new",
+    "--remote-debugging-pipe",
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--hide-scrollbars",
+    "--mute-audio",
+)
+# the browser reads commands from descriptor 3, and answers on 4
+LAUNCH = """
+import fcntl, os, sys
+commands, answers = (fcntl.fcntl(int(fd), fcntl.F_DUPFD, 10) for fd in sys.argv[1:3])
+os.dup2(commands, 3)
+os.dup2(answers, 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def find() -> str | None:
@@ -27,25 +48,27 @@ class Browser:
     """One page of a browser. ``events`` has what came without being asked for."""
 
     def __init__(self, program: str, profile: Path):
-        read_commands, self._out = os.pipe()
-        self._in, write_answers = os.pipe()
-        # the browser reads commands from descriptor 3, and answers on 4
-        options = (
-            f"--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --mute-audio "
-            f"--no-first-run --disable-background-networking --disable-component-update "
-            f"--hide-scrollbars --user-data-dir='{profile}' --remote-debugging-pipe about:blank"
-        )
-        line = f"exec '{program}' {options} 3<&{read_commands} 4>&{write_answers} 2>/dev/null"
+        commands, self._out = os.pipe()
+        self._in, answers = os.pipe()
+        launch = [sys.executable, "-c", LAUNCH, str(commands), str(answers)]
         self._process = subprocess.Popen(
-            ["sh", "-c", line],
-            pass_fds=(read_commands, write_answers),
+            [*launch, program, *OPTIONS, f"--user-data-dir={profile}", "about:blank"],
+            pass_fds=(commands, answers),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
-        os.close(read_commands)
-        os.close(write_answers)
+        os.close(commands)
+        os.close(answers)
         self._buffer, self._count, self._session = b"", 0, None
         self.events: list[dict[str, Any]] = []
+        try:
+            self._attach()
+        except BaseException:
+            self.close()
+            raise
+
+    def _attach(self) -> None:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]

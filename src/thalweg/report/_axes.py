@@ -29,7 +29,7 @@ class Axis:
             seen = np.log10(seen[seen > 0])
         low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 1.0)
         if low == high:  # room around a constant
-            around = 0.5 * abs(low) or 0.5
+            around = 0.5 if log else 0.5 * abs(low) or 0.5
             low, high = low - around, high + around
         room = margin * (high - low)
         return cls(low - room, high + room, log)

@@ -82,7 +82,7 @@ class HeatMap:
             _axis("row-axis", row_names, self.row_labels, n_rows),
             _axis("column-axis", column_names, self.column_labels, n_columns),
         )
-        figures = [_figure(name, *cells[name].shape, *axes) for name in cells]
+        figures = [_figure(name, len(row_names), len(column_names), *axes) for name in cells]
         hint = "Point at a cell, or use the arrow keys, to read its value."
         return join(
             tag("div", *figures, class_="maps"),
