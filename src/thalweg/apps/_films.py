@@ -66,6 +66,7 @@ def film(path: Path, shape: tuple[int, ...], rate: float) -> Iterator[Writer]:
             pix_fmt="yuv420p",
             options=_QUALITY[codec],
         )
+        track.codec_context.thread_count = 1  # with more, two runs do not give the same bytes
         yield _Film(file, track, av)
         for packet in track.encode():
             file.mux(packet)

@@ -1,10 +1,11 @@
 """The loop of learning, with progress, checkpoints and a curve of how it went."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from thalweg.apps._run import Run
+from thalweg.apps._run import Run, level_of
 from thalweg.apps._streams import everything, length, rows_learned
 from thalweg.errors import ParameterError
 from thalweg.streams import Stream
@@ -50,14 +51,13 @@ class History:
 
     def __init__(self) -> None:
         self._points = Thinned(256)
-        self._count = 0
+        self._count, self.label = 0, "objective"
 
     def note(self, done: int, model: Any) -> None:
         """Add a point."""
-        level = getattr(model, "objective_", getattr(model, "noise_", np.nan))
-        level = float(level) if isinstance(level, (int, float)) else np.nan
+        self.label, level = level_of(model)
         share = float(getattr(model, "outlier_share_", np.nan))
-        self._points.add(self._count, (done, level, share))
+        self._points.add(self._count, (done, np.nan if level is None else level, share))
         self._count += 1
 
     @property
@@ -66,8 +66,17 @@ class History:
         return np.array(self._points.items, dtype=np.float64).reshape(-1, 3).T
 
 
-def learn(model: Any, stream: Stream, run: Run, epochs: int = 1) -> History:
-    """Fit a model to a stream; one that cannot stream gets all samples at once."""
+def learn(
+    model: Any,
+    stream: Stream,
+    run: Run,
+    epochs: int = 1,
+    note: Callable[[int, Any], None] | None = None,
+) -> History:
+    """Fit a model to a stream; one that cannot stream gets all samples at once.
+
+    ``note`` is called with the number of samples and the model after each batch.
+    """
     history = History()
     epochs = epochs if run.epochs is None else run.epochs
     if not hasattr(model, "fit_stream"):
@@ -76,17 +85,18 @@ def learn(model: Any, stream: Stream, run: Run, epochs: int = 1) -> History:
         return history
     n = length(stream)
 
-    def note(position: Any) -> None:
-        before = position.epoch * (n or 0)
-        history.note(before + position.sample, model)
-        total = None if n is None else n * epochs
-        run.tell("learning", before + position.sample, total, model)
+    def after(position: Any) -> None:
+        done = position.epoch * (n or 0) + position.sample
+        history.note(done, model)
+        if note is not None:
+            note(done, model)
+        run.tell("learning", done, None if n is None else n * epochs, model)
 
     model.fit_stream(
         stream,
         epochs=epochs,
         batch_size=run.batch_size or rows_learned(stream.n_features),
-        callback=note,
+        callback=after,
         **({} if run.checkpoint is None else {"checkpoint": run.checkpoint, "resume": run.resume}),
     )
     return history

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from thalweg.apps._folder import Folder
+from thalweg.apps._learn import Thinned
 from thalweg.apps._run import Run
 from thalweg.apps._streams import length, rows_at_once
 from thalweg.apps._tables import Array2D, Csv, array_file, csv_file
 from thalweg.errors import ParameterError
 from thalweg.streams import Stream
 
-__all__ = ["PARTS", "check_parts", "write_parts"]
+__all__ = ["PARTS", "check_parts", "codes_panel", "write_parts"]
 
+_SHOWN = 200  # samples of which the codes are in the report
 PARTS = ("codes", "low_rank", "outliers")
 
 
@@ -34,10 +36,10 @@ def write_parts(
     parts: Sequence[str],
     columns: Sequence[str] | None,
     run: Run,
-) -> dict[str, Any]:
-    """Take a stream apart and write what was asked for; return counts."""
+) -> tuple[dict[str, Any], Thinned]:
+    """Take a stream apart and write what was asked for; return counts, and some of the codes."""
     samples = entries = off = 0
-    n = length(stream)
+    n, shown = length(stream), Thinned(_SHOWN)
     with _files(folder, parts, columns, len(model.components_)) as files:
         for first, X in stream.batches(rows_at_once(stream.n_features)):
             found = model.decompose(X)
@@ -45,8 +47,17 @@ def write_parts(
                 file.write(getattr(found, part))
             samples, entries = first + X.shape[0], entries + found.outliers.size
             off += int(np.count_nonzero(found.outliers))
+            for i, row in enumerate(found.codes):
+                shown.add(first + i, np.array(row))
             run.tell("writing", samples, n)
-    return {"samples": samples, "outlier share": off / max(entries, 1)}
+    return {"samples": samples, "outlier share": off / max(entries, 1)}, shown
+
+
+def codes_panel(shown: Thinned) -> Any:
+    """Return the codes of some samples as a heat map."""
+    from thalweg import report
+
+    return report.HeatMap("Codes", {"codes": np.stack(shown.items)}, row_labels=shown.numbers)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ def learning_panels(history: History) -> list[Any]:
     done, level, share = history.curve
     panels: list[Any] = []
     for title, values, label in (
-        ("Convergence", level, "objective"),
+        ("Convergence" if history.label == "objective" else "Noise", level, history.label),
         ("Outliers", share, "share of the entries"),
     ):
         known = np.isfinite(values)

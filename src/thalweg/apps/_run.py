@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 from thalweg._checks import require_whole
 from thalweg.errors import ParameterError
 
-__all__ = ["Common", "Result", "Run", "Step"]
+__all__ = ["Common", "Result", "Run", "Step", "level_of"]
 
 
 class Step(NamedTuple):
@@ -115,6 +115,15 @@ class Result:
     model: Any = field(default=None, repr=False)
 
 
+def level_of(model: Any) -> tuple[str, float | None]:
+    """Return what a model lowers, and its name: the objective, or a tracker's noise level."""
+    for name, label in (("objective_", "objective"), ("noise_", "noise level")):
+        level = getattr(model, name, None)
+        if isinstance(level, (int, float)):
+            return label, float(level)
+    return "objective", None
+
+
 @dataclass(frozen=True)
 class Run:
     """The options of one job, checked, with what was left out filled in."""
@@ -161,10 +170,9 @@ class Run:
         """Tell how far the job is."""
         if self.progress is None:
             return
-        level = getattr(model, "objective_", getattr(model, "noise_", None))
         share = getattr(model, "outlier_share_", None)
-        objective = float(level) if isinstance(level, (int, float)) else None
-        self.progress(Step(stage, done, total, objective, None if share is None else float(share)))
+        share = None if share is None else float(share)
+        self.progress(Step(stage, done, total, level_of(model)[1], share))
 
     def parameters(self, **others: Any) -> dict[str, Any]:
         """Return what was asked for, for the report; what was left out is left out."""

@@ -84,5 +84,5 @@ def array_file(path: Path) -> Iterator[Array2D]:
 
 def _cell(x: Any) -> Any:
     if isinstance(x, float):
-        return "" if x != x else f"{x:.9g}"
+        return "" if x != x else f"{x + 0.0:.9g}"  # no -0
     return x

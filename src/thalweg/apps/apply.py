@@ -10,7 +10,7 @@ import numpy as np
 
 from thalweg.apps._columns import Units
 from thalweg.apps._folder import Folder, open_folder
-from thalweg.apps._parts import PARTS, check_parts, write_parts
+from thalweg.apps._parts import PARTS, check_parts, codes_panel, write_parts
 from thalweg.apps._report import write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._streams import Mapped, open_source, pictures
@@ -91,9 +91,9 @@ def apply(
                 f"has, but it has {stream.n_features}. Choose columns, or resize pictures."
             )
         worker = saved.estimator if units is None else _InUnits(saved.estimator, units)
-        values = write_parts(folder, worker, stream, parts, names, run)
+        values, shown = write_parts(folder, worker, stream, parts, names, run)
         values |= {"model": type(saved.estimator).__name__, "seconds": perf_counter() - begin}
-        _report(folder, values, saved)
+        _report(folder, values, saved, codes_panel(shown))
         return folder.finish(values, saved.estimator)
 
 
@@ -160,12 +160,12 @@ def _same_words(run: Run, extra: dict[str, Any]) -> Stream:
     return weighed(stream, terms)
 
 
-def _report(folder: Folder, values: dict[str, Any], saved: Any) -> None:
+def _report(folder: Folder, values: dict[str, Any], saved: Any, codes: Any) -> None:
     from thalweg import report
 
     facts = {"samples": values["samples"], "model": values["model"]}
     facts["outliers"] = f"{values['outlier share']:.1%}"
     facts["learned from"] = f"{saved.estimator.n_samples_seen_} samples"
-    panels = [report.Facts("Figures", facts)]
+    panels = [report.Facts("Figures", facts), codes]
     summary = f"{values['samples']} samples were taken apart with a model that was learned before."
     write_report(folder, f"{folder.run.title}, taken apart", panels, summary)

@@ -9,9 +9,9 @@ import numpy as np
 
 from thalweg.apps._films import reduced
 from thalweg.apps._folder import Folder, open_folder
-from thalweg.apps._learn import History, learn
+from thalweg.apps._learn import learn
 from thalweg.apps._models import build
-from thalweg.apps._parts import check_parts, write_parts
+from thalweg.apps._parts import check_parts, codes_panel, write_parts
 from thalweg.apps._report import learning_panels, save_model, write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._streams import columns_of, open_source
@@ -71,7 +71,7 @@ def factor(
         begin = perf_counter()
         history = learn(model, stream, run)
         names = getattr(stream, "columns_", None)
-        values = write_parts(folder, model, stream, parts, names, run)
+        values, shown = write_parts(folder, model, stream, parts, names, run)
         values |= {
             "features": stream.n_features,
             "components": len(model.components_),
@@ -81,12 +81,13 @@ def factor(
             values["objective"] = float(model.objective_)
         np.save(folder.file("components", "components.npy"), model.components_)
         save_model(folder, model, **({} if names is None else {"columns": list(names)}))
-        _report(folder, history, model, stream, values, method)
+        panels = [codes_panel(shown), *learning_panels(history)]
+        _report(folder, panels, model, stream, values, method)
         return folder.finish(values, model)
 
 
 def _report(
-    folder: Folder, history: History, model: Any, stream: Any, values: dict[str, Any], method: str
+    folder: Folder, others: list[Any], model: Any, stream: Any, values: dict[str, Any], method: str
 ) -> None:
     from thalweg import report
 
@@ -103,7 +104,7 @@ def _report(
         )
     facts = {name: values[name] for name in ("samples", "features", "components")}
     facts["outliers"] = f"{values['outlier share']:.1%}"
-    panels = [basis, report.Facts("Figures", facts), *learning_panels(history)]
+    panels = [basis, report.Facts("Figures", facts), *others]
     summary = (
         f"{values['samples']} samples of {values['features']} features were written in "
         f"{values['components']} components by {method}."

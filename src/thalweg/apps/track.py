@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from os import PathLike
 from time import perf_counter
 from typing import Any, NamedTuple, Unpack
@@ -10,6 +11,7 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.apps._columns import Units, measure
+from thalweg.apps._drift import Drift
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._heat import Shown
 from thalweg.apps._learn import History, learn
@@ -23,7 +25,7 @@ from thalweg.streams import Stream
 
 __all__ = ["track"]
 
-_LOOK = 32  # samples from one entry of drift_ to the next
+_LOOK = 32  # rows from one point of the drift curve to the next
 
 
 class Followed(NamedTuple):
@@ -66,7 +68,8 @@ def track(
     Returns
     -------
     Result
-        Files: completed (CSV), outliers (CSV, one line each), drift (CSV), model, report.
+        Files: completed (CSV), outliers (CSV, one line each), drift (CSV: angles in radians, from
+        where this run began), model, report.
 
     Examples
     --------
@@ -85,18 +88,19 @@ def track(
         units, drawn = measure(table, run)
         rank = run.components or choose_rank(units.to(drawn), run.seed)
         model = build(method, run.settings, components=rank, seed=run.seed)
-        history = learn(model, Mapped(table, units.to, table.n_features), run)
+        drift = Drift()
+        scaled = Mapped(table, units.to, table.n_features)
+        history = learn(model, scaled, _in_looks(run), note=drift.note)
         shown = Shown()
         values: dict[str, Any] = {"rows": 0, "columns": table.n_features, "components": rank}
         values |= {"gaps filled": 0, "outliers": 0}
         _write(folder, follow(model, table, units, run), columns_of(table), shown, values)
-        drift = _drift(model)
-        write_csv(folder.file("drift", "drift.csv"), ("sample", "angle"), drift)
+        write_csv(folder.file("drift", "drift.csv"), ("sample", "angle"), drift.points)
         values["jumps"] = [int(sample) for sample in getattr(model, "jumps_", ())]
         values["seconds"] = perf_counter() - begin
         extra = {"columns": columns_of(table), "units": [part.tolist() for part in units]}
         save_model(folder, model, **extra)
-        _report(folder, model, history, shown.panel(columns_of(table)), drift, values, method)
+        _report(folder, history, shown.panel(columns_of(table)), drift.points, values, method)
         return folder.finish(values, model)
 
 
@@ -139,16 +143,13 @@ def _write(
             values["outliers"] += int(np.count_nonzero(part.outliers))
 
 
-def _drift(model: Any) -> list[tuple[int, float]]:
-    """Return samples and angles: how far the subspace turned in the 32 samples before each."""
-    angles = getattr(model, "drift_", ())
-    last = model.n_samples_seen_ - model.n_samples_seen_ % _LOOK
-    return [(last - _LOOK * (len(angles) - 1 - i), float(a)) for i, a in enumerate(angles)]
+def _in_looks(run: Run) -> Run:
+    """Return the options with small batches: to a tracker they are all the same."""
+    return run if run.batch_size else replace(run, batch_size=_LOOK)
 
 
 def _report(
     folder: Folder,
-    model: Any,
     history: History,
     table: Any,
     drift: list[tuple[int, float]],

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from thalweg.cli._parse import pairs
-from thalweg.cli._show import as_json, as_text, complain, progress_bar
+from thalweg.cli._show import as_json, as_text, complain, progress_bar, safe
 
 __all__ = ["job"]
 
@@ -117,4 +117,4 @@ def _ending(debug: bool, quiet: bool, checkpoint: str | None) -> Iterator[None]:
 def _typed() -> str | None:
     """Return what was typed, if it was this command that was called."""
     called = Path(sys.argv[0]).stem in ("thalweg", "__main__")
-    return shlex.join(["thalweg", *sys.argv[1:]]) if called else None
+    return safe(shlex.join(["thalweg", *sys.argv[1:]])) if called else None

@@ -37,7 +37,7 @@ def side(text: str | None) -> tuple[int, int] | None:
     height, _, width = text.lower().partition("x")
     if not (height.isdecimal() and width.isdecimal()):
         raise ParameterError(
-            f"--size should be HEIGHTxWIDTH in pixels, but {text!r} came. Write --size 120x160, say."
+            f"--size should be HEIGHTxWIDTH in pixels, but {text!r} came. Write --size 120x160."
         )
     return int(height), int(width)
 
