@@ -30,12 +30,13 @@ def film(scene):
 
 @pytest.fixture(scope="session")
 def sensors():
-    """Return a table of rank 2 with gaps and outliers, its truth, and where the outliers are."""
+    """Return a table of rank 2 with noise, gaps and outliers, its truth, and where these are."""
     rng = np.random.default_rng(0)
     clean = rng.normal(size=(600, 2)) @ rng.normal(size=(2, 20)) * np.logspace(-3, 3, 20)
     clean += np.linspace(-50, 50, 20)
     off = rng.random(clean.shape) < 0.05
     X = np.where(off, clean + 8 * np.logspace(-3, 3, 20) * rng.choice([-1, 1], clean.shape), clean)
+    X += 0.02 * np.logspace(-3, 3, 20) * rng.normal(size=X.shape)
     X[rng.random(X.shape) < 0.1] = np.nan
     return X, clean, off & ~np.isnan(X)
 

@@ -1,4 +1,4 @@
-"""Where something stands before the background: one rule for all films.
+"""What is far away, in noise levels; where something stands before a background.
 
 A pixel differs if it is farther from the background than ``LEVELS`` noise levels; the noise level
 is the one that the model measured on what is no outlier. Then each pixel does what most of the
@@ -11,7 +11,7 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 
-__all__ = ["LEVELS", "majority", "noise_level", "objects"]
+__all__ = ["LEVELS", "distant", "majority", "noise_level", "objects"]
 
 # Normal noise goes as far once in two million pixels.
 LEVELS = 5.0
@@ -23,6 +23,14 @@ def noise_level(model: Any) -> float:
     """Return the noise level that a robust model has measured."""
     noise = model.noise_
     return max(float(getattr(noise, "level", noise)), _LEAST)
+
+
+def distant(outliers: Array, model: Any, levels: float) -> Array:
+    """Return outliers without those nearer than so many noise levels, if the model knows these."""
+    noise = getattr(model, "noise_", 0.0)
+    limit = levels * float(getattr(noise, "level", noise))
+    far: Array = np.where(np.abs(outliers) > limit, outliers, 0.0)
+    return far
 
 
 def objects(residual: Array, limit: float) -> Mask:

@@ -7,10 +7,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from thalweg._checks import require_positive
 from thalweg.apps._columns import measure
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._heat import Shown
 from thalweg.apps._learn import refuse_streaming
+from thalweg.apps._mask import LEVELS, distant
 from thalweg.apps._models import build
 from thalweg.apps._rank import choose_rank
 from thalweg.apps._report import save_model, write_report
@@ -26,6 +28,7 @@ def complete(
     out: str | PathLike[str] | None = None,
     *,
     method: str = "robust-matrix-completion",
+    levels: float = LEVELS,
     columns: Sequence[str | int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -41,6 +44,8 @@ def complete(
         Folder of the results; None is one beside the work at hand, named after the source.
     method : str, default='robust-matrix-completion'
         Name of a method of completion, such as 'lrgeom-cg' or 'rpcagd'.
+    levels : float, default=5.0
+        Noise levels beyond which an entry is called an outlier.
     columns : list of str or int, or None, default=None
         Which columns; None takes all.
     **common
@@ -65,6 +70,7 @@ def complete(
     1
     """
     run = Run("complete", source, **common)
+    require_positive(levels=levels)
     with open_folder(run, out) as folder:
         table = open_source(run, columns=columns)
         begin = perf_counter()
@@ -76,7 +82,7 @@ def complete(
         model = build(method, run.settings, components=min(rank, *X.shape), seed=run.seed)
         refuse_streaming(model, run)
         completed = np.where(np.isnan(X), units.back(model.complete(Z)), X)
-        outliers = model.decompose(Z).outliers * units.scale
+        outliers = distant(model.decompose(Z).outliers, model, levels) * units.scale
         values = {
             "rows": len(X),
             "columns": X.shape[1],

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from thalweg._checks import require_positive
 from thalweg._typing import Array
 from thalweg.apps._columns import Units, measure
 from thalweg.apps._drift import Drift
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._heat import Shown
 from thalweg.apps._learn import History, learn
+from thalweg.apps._mask import LEVELS, distant
 from thalweg.apps._models import build
 from thalweg.apps._rank import choose_rank
 from thalweg.apps._report import learning_panels, save_model, write_report
@@ -42,6 +44,7 @@ def track(
     out: str | PathLike[str] | None = None,
     *,
     method: str = "petrels-admm",
+    levels: float = LEVELS,
     columns: Sequence[str | int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -59,6 +62,9 @@ def track(
         Folder of the results; None is one beside the work at hand, named after the source.
     method : str, default='petrels-admm'
         Name of a tracker.
+    levels : float, default=5.0
+        Noise levels beyond which an entry is called an outlier. The method itself leaves out what
+        is less far, too; that costs little, and most of it is noise.
     columns : list of str or int, or None, default=None
         Which columns; None takes all.
     **common
@@ -82,6 +88,7 @@ def track(
     (400, True)
     """
     run = Run("track", source, **common)
+    require_positive(levels=levels)
     with open_folder(run, out) as folder:
         table = open_source(run, columns=columns)
         begin = perf_counter()
@@ -94,7 +101,7 @@ def track(
         shown = Shown()
         values: dict[str, Any] = {"rows": 0, "columns": table.n_features, "components": rank}
         values |= {"gaps filled": 0, "outliers": 0}
-        _write(folder, follow(model, table, units, run), columns_of(table), shown, values)
+        _write(folder, follow(model, table, units, run, levels), columns_of(table), shown, values)
         write_csv(folder.file("drift", "drift.csv"), ("sample", "angle"), drift.points)
         values["jumps"] = [int(sample) for sample in getattr(model, "jumps_", ())]
         values["seconds"] = perf_counter() - begin
@@ -104,7 +111,9 @@ def track(
         return folder.finish(values, model)
 
 
-def follow(model: Any, table: Stream, units: Units, run: Run) -> Iterator[Followed]:
+def follow(
+    model: Any, table: Stream, units: Units, run: Run, levels: float = LEVELS
+) -> Iterator[Followed]:
     """Yield the rows of a table with their gaps filled in and their outliers.
 
     A copy of the model follows the table again.
@@ -115,7 +124,8 @@ def follow(model: Any, table: Stream, units: Units, run: Run) -> Iterator[Follow
         parts = model.partial_fit(Z).decompose(Z)
         X = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
         completed = np.where(np.isnan(X), units.back(parts.low_rank), X)
-        yield Followed(first, X, completed, parts.outliers * units.scale)
+        far = distant(parts.outliers, model, levels)
+        yield Followed(first, X, completed, far * units.scale)
         run.tell("writing", first + len(X), n)
 
 

@@ -22,6 +22,7 @@ Source = Annotated[str, typer.Argument(show_default=False)]
 Columns = Annotated[str | None, typer.Option(help="Names of columns, with commas between.")]
 Size = Annotated[str | None, typer.Option(help="HEIGHTxWIDTH to which pictures are resized.")]
 Colour = Annotated[bool, typer.Option("--colour", help="Keep colours.")]
+Levels = Annotated[float, typer.Option(help="Noise levels that make a difference.")]
 Method = Annotated[str, typer.Option(help="Name of the estimator.")]
 
 
@@ -47,7 +48,7 @@ def separate(
     method: Annotated[
         str, typer.Option(help="robust-online-nmf or petrels-admm.")
     ] = "robust-online-nmf",
-    levels: Annotated[float, typer.Option(help="Noise levels that make a difference.")] = 5.0,
+    levels: Levels = 5.0,
     frames: Annotated[bool, typer.Option("--frames", help="Write images, not films.")] = False,
     colour: Colour = False,
     size: Size = None,
@@ -113,12 +114,16 @@ def topics(
 @app.command(epilog=_example("thalweg track wells.csv --components 2 --out wells"))
 @job()
 def track(
-    table: Source, method: Method = "petrels-admm", columns: Columns = None, **rest: Any
+    table: Source,
+    method: Method = "petrels-admm",
+    levels: Levels = 5.0,
+    columns: Columns = None,
+    **rest: Any,
 ) -> Any:
     """Follow a table of sensors: fill gaps, tell outliers, show drift."""
     from thalweg import apps
 
-    return apps.track(table, method=method, columns=names(columns), **rest)
+    return apps.track(table, method=method, levels=levels, columns=names(columns), **rest)
 
 
 @app.command(epilog=_example("thalweg complete wells.csv --out wells-complete"))
@@ -126,13 +131,14 @@ def track(
 def complete(
     table: Source,
     method: Method = "robust-matrix-completion",
+    levels: Levels = 5.0,
     columns: Columns = None,
     **rest: Any,
 ) -> Any:
     """Fill the gaps of a whole table that has outliers."""
     from thalweg import apps
 
-    return apps.complete(table, method=method, columns=names(columns), **rest)
+    return apps.complete(table, method=method, levels=levels, columns=names(columns), **rest)
 
 
 @app.command(epilog=_example("thalweg unmix field.npy --components 4 --out field"))
