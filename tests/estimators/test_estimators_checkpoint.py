@@ -83,6 +83,23 @@ def test_every_streaming_estimator_goes_on_bit_by_bit(make_streaming, gappy, tmp
         assert_same(model.partial_fit(gappy[begin:end]), again.partial_fit(gappy[begin:end]))
 
 
+class StopError(Exception):
+    """The run is broken off."""
+
+
+def test_every_streaming_run_goes_on_bit_by_bit(make_streaming, gappy, tmp_path):
+    stream = streams.Shuffled(streams.Repeated(streams.open(gappy), epochs=2), buffer=100)
+
+    def stop(position):
+        if position == (0, 200):
+            raise StopError
+
+    with pytest.raises(StopError):
+        make_streaming().fit_stream(stream, batch_size=50, checkpoint=tmp_path, callback=stop)
+    resumed = make_streaming().fit_stream(stream, checkpoint=tmp_path, resume=True)
+    assert_same(make_streaming().fit_stream(stream, batch_size=50), resumed)
+
+
 def test_a_robust_start_that_is_still_waiting_goes_on(make_tracking, gappy, tmp_path):
     model = make_tracking().partial_fit(gappy[:20])
     again = through_a_file(model, tmp_path).estimator
