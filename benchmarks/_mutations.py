@@ -4,6 +4,7 @@ import json
 import random
 import struct
 from collections.abc import Callable
+from copy import deepcopy
 from hashlib import sha256
 from math import prod
 from typing import Any
@@ -81,7 +82,7 @@ def relabel(raw: bytes, chance: random.Random) -> bytes:
     table = header["arrays"]
     row = chance.choice(table)
     column = chance.randrange(5)
-    other = chance.choice(table)[column] if chance.random() < 0.5 else chance.choice(_ODD)
+    other = chance.choice(table)[column] if chance.random() < 0.5 else _odd(chance)
     change = chance.randrange(4)
     if change == 0:
         table.remove(row)
@@ -115,24 +116,30 @@ def swell(raw: bytes, chance: random.Random) -> bytes:
     return sign(json.dumps(header, separators=(",", ":")).encode(), data)
 
 
+def _odd(chance: random.Random) -> Any:
+    return deepcopy(chance.choice(_ODD))
+
+
 def _edit(header: Any, chance: random.Random) -> None:
     """Replace, drop, double or move one value of a tree."""
     places = list(_places(header))
+    if not places:  # all of it was dropped
+        return
     where, key = chance.choice(places)
     change = chance.randrange(4)
     if change == 0:
-        where[key] = chance.choice(_ODD)
+        where[key] = _odd(chance)
     elif change == 1:
         del where[key]
     elif change == 2:
         source, name = chance.choice(places)
-        where[key] = json.loads(json.dumps(source[name]))
+        where[key] = deepcopy(source[name])
     elif isinstance(where, dict):
         where[chance.choice(("is", "name", "fields", "items", "fit", "_x", "__dict__"))] = where[
             key
         ]
     else:
-        where.insert(key, chance.choice(_ODD))
+        where.insert(key, _odd(chance))
 
 
 def _places(tree: Any) -> Any:

@@ -316,7 +316,7 @@ def test_an_interrupt_while_writing_leaves_nothing_behind(path, model, monkeypat
 def test_a_folder_that_takes_no_files(model):
     with pytest.raises(CheckpointError, match=r"/proc/self/model\.thalweg should be written"):
         checkpoint.save("/proc/self/model.thalweg", model)
-    with pytest.raises(CheckpointError, match="/proc/self/run should be a folder"):
+    with pytest.raises(CheckpointError, match="/proc/self/run should be a folder to write"):
         checkpoint.Keeper("/proc/self/run").write(model)
 
 

@@ -133,6 +133,36 @@ def test_more_epochs_than_before(tmp_path, data):
     assert_same(more, RobustOnlineNMF(3, random_state=0).fit_stream(stream, epochs=3))
 
 
+def test_a_table_that_has_grown(tmp_path, data):
+    table, folder = tmp_path / "x.csv", tmp_path / "run"
+
+    def fit(n_rows, **options):
+        np.savetxt(table, data[:n_rows], delimiter=",", fmt="%.17g")
+        model = RobustOnlineNMF(3, random_state=0)
+        return model.fit_stream(streams.open(table), **options)
+
+    assert fit(64, checkpoint=folder).n_samples_seen_ == 64
+    assert_same(fit(120, checkpoint=folder, resume=True), fit(120, batch_size=64))
+
+
+def test_a_folder_that_cannot_be_one_is_told_before_the_first_batch(tmp_path, data):
+    (tmp_path / "file").write_text("mine")
+    begun = []
+    with pytest.raises(CheckpointError, match="file should be a folder to write checkpoints in"):
+        RobustOnlineNMF(3, callback=begun.append).fit_stream(
+            streams.open(data), checkpoint=tmp_path / "file"
+        )
+    assert begun == []
+
+
+def test_a_run_that_cannot_go_on_keeps_what_it_has(tmp_path, data):
+    RobustOnlineNMF(3, random_state=0).fit_stream(streams.open(data), checkpoint=tmp_path)
+    other = RobustOnlineNMF(2, random_state=0).fit(data)
+    with pytest.raises(ParameterError, match="n_components=3, and n_components=2 came"):
+        other.fit_stream(streams.open(data), checkpoint=tmp_path, resume=True)
+    assert other.components_.shape == (2, 12)
+
+
 def test_an_earlier_run_is_not_overwritten(tmp_path, data):
     model, stream = RobustOnlineNMF(3, random_state=0), streams.open(data)
     model.fit_stream(stream, checkpoint=tmp_path)

@@ -223,5 +223,5 @@ def test_a_run_does_not_go_on_with_other_parameters(X, tmp_path):
 def test_a_missing_file_and_a_folder(tmp_path):
     with pytest.raises(CheckpointError, match=r"none\.thalweg.*No such file"):
         checkpoint.load(tmp_path / "none.thalweg")
-    with pytest.raises(CheckpointError, match="cannot be read"):
+    with pytest.raises(CheckpointError, match="is not a file"):
         checkpoint.load(tmp_path)
