@@ -12,6 +12,7 @@ from thalweg import RobustOnlineNMF, checkpoint, rivals, streams
 from thalweg.checkpoint import _classes
 from thalweg.divergences.mahalanobis import Mahalanobis
 from thalweg.errors import CheckpointError, ParameterError
+from thalweg.estimators import Progress
 from thalweg.prox.box import Box
 from thalweg.prox.elastic_net import ElasticNet
 
@@ -166,6 +167,22 @@ def test_names_of_features_and_the_output_that_was_asked_for(X, tmp_path):
     again = through_a_file(model, tmp_path).estimator
     assert again.feature_names_in_.tolist() == frame.columns.tolist()
     assert again.transform(frame).equals(model.transform(frame))
+
+
+def test_a_long_history_is_arrays(tmp_path):
+    model = RobustOnlineNMF(3, keep_history=True)
+    model.history_ = [Progress(i, None, i / 7, float("nan")) for i in range(10**5)]
+    path = checkpoint.save(tmp_path / "a.thalweg", model)
+    assert path.stat().st_size < 4e6  # 24 bytes for the numbers, 6 for each "null, "
+    again = checkpoint.load(path).estimator
+    assert list(leaves(again.history_)) == list(leaves(model.history_))
+
+
+def test_lists_of_numbers_stay_lists(tmp_path):
+    lists = [[1.5] * 20, [True] * 20, [2**70] * 20, [-(2**63) + 1] * 20, [1, 2.0] * 10, [3] * 20]
+    model = RobustOnlineNMF(3, init=lists)
+    again = through_a_file(model, tmp_path).estimator
+    assert list(leaves(again.init)) == list(leaves(lists))
 
 
 class OwnBox(Box):
