@@ -12,6 +12,7 @@ from thalweg import RobustOnlineNMF, checkpoint, rivals, streams
 from thalweg.checkpoint import _classes
 from thalweg.divergences.mahalanobis import Mahalanobis
 from thalweg.errors import CheckpointError, ParameterError
+from thalweg.estimators import Progress
 from thalweg.prox.box import Box
 from thalweg.prox.elastic_net import ElasticNet
 
@@ -83,6 +84,23 @@ def test_every_streaming_estimator_goes_on_bit_by_bit(make_streaming, gappy, tmp
         assert_same(model.partial_fit(gappy[begin:end]), again.partial_fit(gappy[begin:end]))
 
 
+class StopError(Exception):
+    """The run is broken off."""
+
+
+def test_every_streaming_run_goes_on_bit_by_bit(make_streaming, gappy, tmp_path):
+    stream = streams.Shuffled(streams.Repeated(streams.open(gappy), epochs=2), buffer=100)
+
+    def stop(position):
+        if position == (0, 200):
+            raise StopError
+
+    with pytest.raises(StopError):
+        make_streaming().fit_stream(stream, batch_size=50, checkpoint=tmp_path, callback=stop)
+    resumed = make_streaming().fit_stream(stream, checkpoint=tmp_path, resume=True)
+    assert_same(make_streaming().fit_stream(stream, batch_size=50), resumed)
+
+
 def test_a_robust_start_that_is_still_waiting_goes_on(make_tracking, gappy, tmp_path):
     model = make_tracking().partial_fit(gappy[:20])
     again = through_a_file(model, tmp_path).estimator
@@ -151,6 +169,22 @@ def test_names_of_features_and_the_output_that_was_asked_for(X, tmp_path):
     assert again.transform(frame).equals(model.transform(frame))
 
 
+def test_a_long_history_is_arrays(tmp_path):
+    model = RobustOnlineNMF(3, keep_history=True)
+    model.history_ = [Progress(i, None, i / 7, float("nan")) for i in range(10**5)]
+    path = checkpoint.save(tmp_path / "a.thalweg", model)
+    assert path.stat().st_size < 4e6  # 24 bytes for the numbers, 6 for each "null, "
+    again = checkpoint.load(path).estimator
+    assert list(leaves(again.history_)) == list(leaves(model.history_))
+
+
+def test_lists_of_numbers_stay_lists(tmp_path):
+    lists = [[1.5] * 20, [True] * 20, [2**70] * 20, [-(2**63) + 1] * 20, [1, 2.0] * 10, [3] * 20]
+    model = RobustOnlineNMF(3, init=lists)
+    again = through_a_file(model, tmp_path).estimator
+    assert list(leaves(again.init)) == list(leaves(lists))
+
+
 class OwnBox(Box):
     """A component that the library does not know."""
 
@@ -206,5 +240,5 @@ def test_a_run_does_not_go_on_with_other_parameters(X, tmp_path):
 def test_a_missing_file_and_a_folder(tmp_path):
     with pytest.raises(CheckpointError, match=r"none\.thalweg.*No such file"):
         checkpoint.load(tmp_path / "none.thalweg")
-    with pytest.raises(CheckpointError, match="cannot be read"):
+    with pytest.raises(CheckpointError, match="is not a file"):
         checkpoint.load(tmp_path)

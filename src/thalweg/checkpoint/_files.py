@@ -6,10 +6,11 @@ from os import PathLike, fstat
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from thalweg.checkpoint import _content, _format, _tree
+from thalweg.checkpoint import _content, _format
+from thalweg.checkpoint._decode import describe
 from thalweg.checkpoint._format import Fault
 from thalweg.checkpoint._write import write_whole
-from thalweg.errors import CheckpointError, ParameterError
+from thalweg.errors import CheckpointError
 
 __all__ = ["Checkpoint", "Manifest", "load", "read_manifest", "restore", "save", "verify"]
 
@@ -223,7 +224,7 @@ def read_manifest(path: str | PathLike[str]) -> Manifest:
         content = _content.checked(header.content)
         return Manifest(
             content["estimator"],
-            {name: _tree.describe(node) for name, node in content["parameters"].items()},
+            {name: describe(node) for name, node in content["parameters"].items()},
             {spec.name: (spec.dtype, spec.shape) for spec in header.specs},
             None if content["position"] is None else tuple(content["position"]),
             content["batch_size"],
@@ -268,14 +269,14 @@ def _checkpoint(estimator: Any, content: dict[str, Any]) -> Checkpoint:
 def _opened(path: str | PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
     """Open a file with its size; what is wrong with it becomes one error that names it."""
     try:
+        if Path(path).exists() and not Path(path).is_file():
+            raise Fault("is not a file")
         with Path(path).open("rb") as file:
             yield file, fstat(file.fileno()).st_size
     except Fault as fault:
         raise CheckpointError(
             f"{path} {fault}. Use a file that thalweg.checkpoint has written, or an earlier one."
         ) from fault
-    except ParameterError:
-        raise
     except OSError as error:
         raise CheckpointError(
             f"{path} should be a checkpoint, but it cannot be read ({error.strerror or error}). "

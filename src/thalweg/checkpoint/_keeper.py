@@ -70,7 +70,7 @@ class Keeper:
         batch_size: int | None = None,
     ) -> Path:
         """Write a checkpoint now, and remove those that are too old."""
-        self._prepare()
+        self.prepare()
         old = _numbered(self.directory)
         number = 1 + max((number for number, _ in old), default=0)
         path = self.directory / f"checkpoint-{number:08d}.thalweg"
@@ -91,15 +91,17 @@ class Keeper:
         """Tell whether there are checkpoints in the folder."""
         return bool(_numbered(self.directory))
 
-    def _prepare(self) -> None:
-        """Make the folder, and take away what a killed run did not finish."""
+    def prepare(self) -> None:
+        """Make sure of a folder to write in, and sweep out what a killed run did not finish."""
+        probe = self.directory / f".checkpoint-probe{PART}"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
+            probe.touch()
             for part in self.directory.glob(f".checkpoint-*{PART}"):
                 part.unlink(missing_ok=True)
         except OSError as error:
             raise CheckpointError(
-                f"{self.directory} should be a folder for checkpoints, but it cannot be used "
+                f"{self.directory} should be a folder to write checkpoints in, but it is not "
                 f"({error.strerror or error}). Choose another one."
             ) from error
 
@@ -147,7 +149,12 @@ def latest(directory: str | PathLike[str]) -> Path | None:
 
 def _numbered(directory: Path) -> list[tuple[int, Path]]:
     """Return the checkpoints of a folder with their numbers, from the first to the last."""
-    if not directory.is_dir():
-        return []
-    names = ((_NAME.fullmatch(path.name), path) for path in directory.iterdir())
+    try:
+        paths = list(directory.iterdir()) if directory.is_dir() else []
+    except OSError as error:
+        raise CheckpointError(
+            f"{directory} should be a folder of checkpoints, but it cannot be read "
+            f"({error.strerror or error}). Choose another one."
+        ) from error
+    names = ((_NAME.fullmatch(path.name), path) for path in paths)
     return sorted((int(match[1]), path) for match, path in names if match)

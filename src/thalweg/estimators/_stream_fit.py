@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 from thalweg._checks import require_whole
-from thalweg.checkpoint import Keeper, latest, restore
+from thalweg.checkpoint import Keeper, latest, read_manifest, restore
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators._journey import Journey, Position
 
@@ -66,10 +67,11 @@ class StreamFit:
         begin = Position() if start is None else Position(*start)
         require_whole(1, epochs=epochs, batch_size=size)
         require_whole(0, epoch=begin.epoch, sample=begin.sample)
-        if start is None:
+        path = latest(keeper.directory) if keeper is not None and resume else None
+        if path is not None:
+            begin, size = self._resumed(path, batch_size)
+        elif start is None:
             self._forget()
-        if keeper is not None and resume:
-            begin, size = self._resumed(keeper, size, batch_size)
         with Journey(self, begin, size, keeper, callback) as journey:
             for epoch in range(begin.epoch, epochs):
                 journey.take_in(stream.batches(size, begin.sample), epoch)
@@ -84,19 +86,16 @@ class StreamFit:
         """Return the size of the batches in which a stream is taken in."""
         return _BATCH
 
-    def _resumed(self, keeper: Keeper, size: int, asked: int | None) -> tuple[Position, int]:
+    def _resumed(self, path: Path, asked: int | None) -> tuple[Position, int]:
         """Return where to go on and in which steps, with what was learned until then."""
-        path = latest(keeper.directory)
-        if path is None:
-            return Position(), size
-        kept = restore(path, self)
-        if kept.position is None or asked not in (None, kept.batch_size):
+        kept = read_manifest(path)
+        if kept.position is None or kept.batch_size is None or asked not in (None, kept.batch_size):
             raise ParameterError(
                 f"A run should go on as it began, but {path} is of position {kept.position} and "
                 f"batch_size={kept.batch_size}, and batch_size={asked} came. Leave batch_size out, "
                 "or begin anew in another folder."
             )
-        return kept.position, kept.batch_size or size
+        return restore(path, self).position, kept.batch_size
 
     def _forget(self) -> None:
         """Drop what was learned: by scikit-learn's rule, what ends in an underscore."""
@@ -119,4 +118,5 @@ def _keeper(checkpoint: Any, resume: bool, start: Any) -> Keeper | None:
             f"checkpoint should be a folder without checkpoints, but {keeper.directory} has those "
             "of an earlier run. Go on with resume=True, or choose another folder."
         )
+    keeper.prepare()
     return keeper
