@@ -32,11 +32,13 @@ def film(scene):
 def sensors():
     """Return a table of rank 2 with noise, gaps and outliers, its truth, and where these are."""
     rng = np.random.default_rng(0)
-    clean = rng.normal(size=(600, 2)) @ rng.normal(size=(2, 20)) * np.logspace(-3, 3, 20)
-    clean += np.linspace(-50, 50, 20)
+    low_rank = rng.normal(size=(600, 2)) @ rng.normal(size=(2, 20))
+    units = np.logspace(-3, 3, 20) / low_rank.std(axis=0)  # columns of very different sizes
+    clean = units * low_rank + np.linspace(-50, 50, 20)
+    noise = 0.02 * rng.normal(size=clean.shape)
     off = rng.random(clean.shape) < 0.05
-    X = np.where(off, clean + 8 * np.logspace(-3, 3, 20) * rng.choice([-1, 1], clean.shape), clean)
-    X += 0.02 * np.logspace(-3, 3, 20) * rng.normal(size=X.shape)
+    noise += np.where(off, rng.choice([-8.0, 8.0], clean.shape), 0.0)
+    X = clean + np.logspace(-3, 3, 20) * noise
     X[rng.random(X.shape) < 0.1] = np.nan
     return X, clean, off & ~np.isnan(X)
 

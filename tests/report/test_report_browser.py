@@ -147,6 +147,17 @@ def test_pointing_at_a_heat_map_shows_values(browser, samples):
     assert text(browser, ".heat-map .value").startswith("row 3, column c: data gap")
 
 
+def test_the_cell_that_is_read_is_marked_in_each_layer(browser):
+    browser.move(".heat-map canvas", x=2.5 / 6, y=3.5 / 30)
+    places = browser.run(
+        "[...document.querySelectorAll('.map')].map((map) => {"
+        "const [all, spot] = [...map.children].map((e) => e.getBoundingClientRect());"
+        "return [(spot.x + spot.width / 2 - all.x) / all.width,"
+        "(spot.y + spot.height / 2 - all.y) / all.height]; })"
+    )
+    np.testing.assert_allclose(places, [[2.5 / 6, 3.5 / 30]] * 2, atol=0.005)
+
+
 def test_arrow_keys_read_a_heat_map(browser):
     browser.run("document.querySelector('.heat-map canvas').focus()")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowUp"):
@@ -155,7 +166,7 @@ def test_arrow_keys_read_a_heat_map(browser):
 
 
 def test_heat_maps_are_darker_where_values_are_larger(browser, samples):
-    shown = browser.picture(".heat-map figure > canvas").astype(float).sum(axis=2)
+    shown = browser.picture(".heat-map .map canvas").astype(float).sum(axis=2)
     table = samples["heat-map"].layers["data"]
     rows = ((np.arange(30) + 0.5) * shown.shape[0] / 30).astype(int)
     columns = ((np.arange(6) + 0.5) * shown.shape[1] / 6).astype(int)
@@ -176,6 +187,24 @@ def test_pointing_at_a_curve_shows_values(browser):
     browser.press("ArrowRight")
     browser.press("ArrowRight")
     assert text(browser, ".curve .value") == "samples 26: train 0.03704, test 0.07407"
+
+
+def test_the_dots_are_on_the_curves(browser):
+    browser.move(".curve .plot", x=24 / 49)
+    dots = browser.run(
+        "[...document.querySelectorAll('.dot')].map((dot) => "
+        "['cx', 'cy'].map((name) => parseFloat(dot.getAttribute(name))))"
+    )
+    paths = browser.run(
+        "[...document.querySelectorAll('.line')].map((path) => [...Array(2000).keys()]"
+        ".map((k) => path.getPointAtLength(path.getTotalLength() * k / 1999))"
+        ".map((point) => [point.x / 10, point.y / 10]))"  # a drawing of 1000 by 1000, in percent
+    )
+    assert len(dots) == 2
+    for dot, path in zip(dots, paths, strict=True):
+        assert dot[0] == pytest.approx(100 * 24 / 49, abs=0.01)
+        assert np.linalg.norm(np.array(path) - dot, axis=1).min() < 0.1
+    assert dots[0][1] > dots[1][1]  # train is below test
 
 
 def test_the_command_can_be_copied(browser):

@@ -80,14 +80,14 @@ def test_titles_are_texts(samples, name, title):
 
 @pytest.mark.parametrize("name", sorted(KINDS.keys() - WITHOUT_PICTURES))
 def test_pictures_need_pillow(samples, name, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(DependencyError, match=r"need Pillow.*pip install 'thalweg\[app\]'"):
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(DependencyError, match=r"needs Pillow.*pip install 'thalweg\[app\]'"):
         samples[name].html()
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_PICTURES))
 def test_other_panels_do_not(samples, name, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
     assert samples[name].html()
 
 
@@ -177,6 +177,13 @@ def test_bytes_and_masks_are_exact():
     np.testing.assert_array_equal(pixels(embed(whole))[..., :3], whole)
     mask = RNG.random((120, 160)) > 0.5
     np.testing.assert_array_equal(pixels(embed(mask))[..., 0], 255 * mask)
+
+
+def test_maps_of_classes_are_exact():
+    colours = RNG.integers(0, 256, (20, 3), dtype=np.uint8)
+    classes = colours[RNG.integers(0, 20, (90, 120))]
+    (uri,) = URI.findall(report.Picture("Map", classes).html())
+    np.testing.assert_array_equal(pixels(uri)[..., :3], classes)
 
 
 def test_a_colour_picture_has_a_gap_where_one_colour_is_missing():
@@ -370,7 +377,7 @@ def test_ticks_of_known_axes():
         (1234.5678, "1235"),
         (np.int64(9999), "9999"),
         (np.True_, "yes"),
-        (None, "None"),
+        (None, "none"),
         ((3, 4), "(3, 4)"),
     ],
 )

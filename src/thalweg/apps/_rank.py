@@ -11,10 +11,8 @@ __all__ = ["choose_rank"]
 # Rows that are looked at, share of their entries that is hidden, and ranks that are tried.
 _ROWS, _HIDDEN = 1000, 0.1
 _RANKS = (1, 2, 3, 4, 6, 8, 12, 16)
-# A hidden entry that is off by more scales than this is an outlier, and counts as so many. Not
-# squares: the few rows with hardly an entry would decide.
-_MOST = 3.0
-# A further component has to lower the error by this share: the smallest rank of equals is taken.
+# The median error of hidden entries, some of which are outliers, has to fall to this share for a
+# larger rank: the smallest of equals is taken.
 _GAIN = 0.95
 
 
@@ -47,4 +45,4 @@ def choose_rank(Z: Array, seed: int) -> int:
 
 
 def _error(filled: Array, Z: Array, hidden: Any) -> float:
-    return float(np.mean(np.minimum(np.abs(filled - Z)[hidden], _MOST)))
+    return float(np.median(np.abs(filled - Z)[hidden]))

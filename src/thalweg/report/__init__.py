@@ -5,6 +5,7 @@ with a ``name`` and a ``title`` that keeps the contract of :class:`Panel`, and, 
 them, a style sheet and a script beside it that bear its name.
 """
 
+from thalweg.report._html import tag
 from thalweg.report._page import Panel, write
 from thalweg.report.curve import Curve
 from thalweg.report.facts import Facts
@@ -25,5 +26,6 @@ __all__ = [
     "Panel",
     "Picture",
     "Ranking",
+    "tag",
     "write",
 ]

@@ -20,6 +20,12 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
 
     ``class_`` and ``aria_label`` stand for ``class`` and ``aria-label``. An attribute that is None
     or False is left out, and one that is True has no value.
+
+    Examples
+    --------
+    >>> from thalweg.report import tag
+    >>> tag("p", "1 < 2, ", tag("b", "always"), class_="note")
+    '<p class="note">1 &lt; 2, <b>always</b></p>'
     """
     parts = [name]
     for key, value in attributes.items():

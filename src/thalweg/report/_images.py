@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.errors import DependencyError
+from thalweg._checks import need
 from thalweg.report._html import Html, tag
 
 __all__ = ["LONGEST_SIDE", "embed", "fit_side", "has_gaps", "is_small", "picture", "stretched"]
@@ -18,13 +18,14 @@ _QUALITY = 80
 Pixels = np.ndarray[Any, np.dtype[Any]]
 
 
-def embed(image: Pixels, longest: int = LONGEST_SIDE) -> str:
+def embed(image: Pixels, longest: int = LONGEST_SIDE, colours: int = 8) -> str:
     """Return an image, (height, width) or (height, width, 3), as a data URI.
 
     Floats are from 0 to 1, and clipped; NaN is transparent, so that the page's colour of gaps
-    shows. Images larger than ``longest`` are reduced.
+    shows. Images larger than ``longest`` are reduced. Those that are small, or have at most
+    ``colours`` colours, are kept exactly.
     """
-    opener = _pillow()
+    opener = need("PIL.Image", "Pillow")
     pixels, seen = _bytes(image)
     picture = opener.fromarray(pixels)
     if not seen.all():
@@ -33,7 +34,7 @@ def embed(image: Pixels, longest: int = LONGEST_SIDE) -> str:
     height, width = fit_side(image.shape[:2], longest)
     if (width, height) != picture.size:
         picture = picture.resize((width, height))
-    few = is_small(seen.shape) or _few_levels(pixels)
+    few = is_small(seen.shape) or _count(pixels) <= colours
     with BytesIO() as file:
         picture.save(file, "WEBP", lossless=few, quality=_QUALITY, method=4)
         return "data:image/webp;base64," + b64encode(file.getvalue()).decode("ascii")
@@ -84,16 +85,7 @@ def _bytes(image: Pixels) -> tuple[Pixels, Pixels]:
     return whole, seen
 
 
-def _few_levels(pixels: Pixels) -> bool:
-    return int(np.count_nonzero(np.bincount(pixels.ravel()))) <= 8
-
-
-def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise DependencyError(
-            f"Pictures in a report need Pillow, which cannot be imported here ({error}). "
-            "Install it with: pip install 'thalweg[app]'"
-        ) from error
-    return Image
+def _count(pixels: Pixels) -> int:
+    """Return how many colours there are."""
+    whole = pixels if pixels.ndim == 2 else pixels @ np.array([1 << 16, 1 << 8, 1])
+    return len(np.unique(whole))

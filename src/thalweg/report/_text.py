@@ -21,6 +21,8 @@ def figure(value: Any) -> str:
     >>> figure(25_000).replace("\N{NARROW NO-BREAK SPACE}", " ")
     '25 000'
     """
+    if value is None:
+        return "none"
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, Integral):

@@ -50,10 +50,13 @@ panels("curve", (panel, { names, x, lines }) => {
     status.textContent = "";
   };
 
-  plot.addEventListener("pointermove", (event) => {
+  const point = (event) => {
     const box = plot.getBoundingClientRect();
     show(nearest(marks, within((event.clientX - box.left) / box.width, 0, 1)));
-  });
+  };
+
+  plot.addEventListener("pointermove", point);
+  plot.addEventListener("pointerdown", point);
   plot.addEventListener("pointerleave", hide);
   plot.addEventListener("blur", hide);
   plot.addEventListener("keydown", (event) => {

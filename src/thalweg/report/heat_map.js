@@ -5,7 +5,8 @@ panels("heat-map", (panel, { rows, columns, maps }) => {
     around: [[24, 66, 122], [72, 136, 190], [168, 205, 224], [245, 243, 238], [243, 184, 146], [213, 103, 58], [128, 40, 16]],
   };
   const status = panel.querySelector(".value");
-  const canvases = [...panel.querySelectorAll("figure > canvas")];
+  const canvases = [...panel.querySelectorAll(".map canvas")];
+  const spots = [...panel.querySelectorAll(".spot")];
   let place = [0, 0];
 
   const colour = (share, shades) => {
@@ -35,14 +36,23 @@ panels("heat-map", (panel, { rows, columns, maps }) => {
       context.fillStyle = `rgb(${colour(x / 127, map.shades).map(Math.round).join(" ")})`;
       context.fillRect(x, 0, 1, 1);
     }
-    const ends = map.limits.length > 1 ? ["low", "high"] : map.limits[0].map(figure);
-    box.append(ends[0], bar, ends[1]);
+    const [low, high] = map.limits[0];
+    const least = `${map.values.some((x) => x < low) ? "≤ " : ""}${figure(low)}`;
+    const most = `${map.values.some((x) => x > high) ? "≥ " : ""}${figure(high)}`;
+    box.append(...(map.limits.length > 1 ? ["low", bar, "high"] : [least, bar, most]));
   };
   const tell = ([row, column]) => {
     place = [row, column];
     const i = row * columns.length + column;
     const told = maps.map((map) => `${map.name} ${figure(map.values[i])}`);
     status.textContent = `row ${rows[row]}, column ${columns[column]}: ${told.join(", ")}`;
+    spots.forEach((spot) => {
+      spot.hidden = false;
+      spot.style.left = `${(100 * (column + 0.5)) / columns.length}%`;
+      spot.style.top = `${(100 * (row + 0.5)) / rows.length}%`;
+      spot.style.width = `${100 / columns.length}%`;
+      spot.style.height = `${100 / rows.length}%`;
+    });
   };
 
   maps.forEach((map, k) => {
@@ -50,17 +60,19 @@ panels("heat-map", (panel, { rows, columns, maps }) => {
     map.shades = SHADES[map.around ? "around" : "plain"];
     canvases[k].style.height = `${within(1.6 * rows.length, 4, 22)}rem`;
     paint(canvases[k], map);
-    scale(canvases[k].parentElement.querySelector(".scale"), map);
+    scale(canvases[k].closest("figure").querySelector(".scale"), map);
   });
   canvases.forEach((canvas) => {
-    canvas.addEventListener("pointermove", (event) => {
+    const point = (event) => {
       const box = canvas.getBoundingClientRect();
       const along = (share, n) => within(Math.floor(share * n), 0, n - 1);
       tell([
         along((event.clientY - box.top) / box.height, rows.length),
         along((event.clientX - box.left) / box.width, columns.length),
       ]);
-    });
+    };
+    canvas.addEventListener("pointermove", point);
+    canvas.addEventListener("pointerdown", point);
     canvas.addEventListener("keydown", (event) => {
       const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
       const step = steps[event.key];

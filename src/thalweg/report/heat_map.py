@@ -142,7 +142,7 @@ def _figure(name: str, n_rows: int, n_columns: int, left: Html, below: Html) -> 
         "figure",
         tag("figcaption", name),
         left,
-        canvas,
+        tag("div", canvas, tag("span", class_="spot", hidden=True), class_="map"),
         below,
         tag("div", class_="scale", aria_hidden="true"),
     )

@@ -10,6 +10,7 @@ from thalweg.report._images import embed, has_gaps, picture
 __all__ = ["Picture"]
 
 _LONGEST_SIDE = 1600
+_MOST_CLASSES = 256  # a map of so few colours is kept exactly
 _ENLARGED = 400  # pixels of smaller pictures are shown as squares
 
 
@@ -47,7 +48,7 @@ class Picture:
 
     def html(self) -> Html:
         """Return the panel without its heading."""
-        uri = embed(self.image, _LONGEST_SIDE)
+        uri = embed(self.image, _LONGEST_SIDE, _MOST_CLASSES)
         shape = self.image.shape[:2]
         image = picture(uri, self.caption or self.title, shape, max(shape) < _ENLARGED)
         key = tag("span", "gap", class_="gap-key") if has_gaps(self.image) else None
