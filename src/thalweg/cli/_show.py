@@ -82,8 +82,12 @@ def progress_bar(shown: bool) -> Iterator[Callable[["Step"], None] | None]:
         TextColumn("{task.fields[note]}", markup=False),
         TimeRemainingColumn(compact=True),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    bar = Progress(*columns, console=Console(stderr=True))
+    try:
         yield _Bars(bar)
+    finally:
+        if bar.live.is_started:
+            bar.stop()
 
 
 class _Bars:
@@ -91,6 +95,7 @@ class _Bars:
         self.bar, self.tasks = bar, {}  # type: ignore[var-annotated]
 
     def __call__(self, step: "Step") -> None:
+        self.bar.start()  # not before there is anything to show
         if step.stage not in self.tasks:
             self.tasks[step.stage] = self.bar.add_task(step.stage, total=step.total, note="")
         task = self.tasks[step.stage]
