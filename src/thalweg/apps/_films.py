@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from thalweg._checks import need
 from thalweg._typing import Array
-from thalweg.streams._files import need
 
 __all__ = ["Writer", "film", "frame_folder", "in_bytes", "reduced", "tiled", "write_png"]
 

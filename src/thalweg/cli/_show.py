@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,10 +44,15 @@ def as_json(result: "Result") -> str:
 def as_text(result: "Result") -> str:
     """Return a result as lines of names and values."""
     lines = list(_lines(result.values))
-    if result.out is not None:
-        lines += [(what, str(path)) for what, path in result.files.items()]
+    lines += [(what, _nearby(path)) for what, path in result.files.items()]
     width = max((len(name) for name, _ in lines), default=0)
     return "\n".join(f"{safe(name):{width}}  {safe(value)}" for name, value in lines)
+
+
+def _nearby(path: Path) -> str:
+    """Return a path as seen from here, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _lines(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
