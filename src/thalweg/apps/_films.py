@@ -84,7 +84,7 @@ def write_png(path: Path, image: Any) -> None:
 
 def in_bytes(images: Array) -> Any:
     """Return pictures from 0 to 1 in 8 bits; gaps are black."""
-    return np.rint(255 * np.clip(np.nan_to_num(images), 0, 1)).astype(np.uint8)
+    return np.rint(255 * np.minimum(np.fmax(images, 0), 1)).astype(np.uint8)  # fmax passes NaN
 
 
 def reduced(images: Any, longest: int = 320) -> Any:

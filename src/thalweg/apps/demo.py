@@ -10,7 +10,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.apps._figures import Truth
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps.separate import Options, work
+from thalweg.apps._separation import Options, work
 from thalweg.streams import Batch
 
 __all__ = ["demo"]
@@ -73,8 +73,8 @@ def demo(
     >>> from tempfile import TemporaryDirectory
     >>> from thalweg import apps
     >>> with TemporaryDirectory() as folder:
-    ...     result = apps.demo(folder + "/out", frames=60, shape=(30, 40))
-    >>> result.values["F-measure"] > 0.9
+    ...     result = apps.demo(folder + "/out", frames=100, shape=(36, 48))
+    >>> result.values["F-measure"] > 0.8
     True
     """
     from thalweg import synthetic

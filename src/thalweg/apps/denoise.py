@@ -25,7 +25,7 @@ _COMPONENTS, _EPOCHS = 49, 5
 _SHOWN = 24  # images in the report
 
 
-class Cleaned(NamedTuple):
+class _Cleaned(NamedTuple):
     """Some images and what was made of them."""
 
     first: int
@@ -90,7 +90,7 @@ def denoise(
         begin = perf_counter()
         history = learn(model, stream, run, epochs=_EPOCHS)
         shown, values = Thinned(_SHOWN), {"images": 0, "outlier share": 0.0}
-        cleaned = clean(model, stream, run, shape, detail)
+        cleaned = _clean(model, stream, run, shape, detail)
         _write(folder, cleaned, _names(stream), len(model.components_), shown, values)
         values["seconds"] = perf_counter() - begin
         basis = model.components_.reshape(-1, *shape)
@@ -100,9 +100,9 @@ def denoise(
         return folder.finish(values, model)
 
 
-def clean(
+def _clean(
     model: Any, stream: Stream, run: Run, shape: tuple[int, ...], detail: bool = False
-) -> Iterator[Cleaned]:
+) -> Iterator[_Cleaned]:
     """Yield the images of a stream without what does not belong to them."""
     n = length(stream)
     for first, X in stream.batches(rows_at_once(stream.n_features)):
@@ -110,13 +110,13 @@ def clean(
         kept = detail & (outliers == 0) & ~np.isnan(X)
         rows = np.clip(np.where(kept, X, low_rank), 0.0, 1.0)
         images, cleaned, taken = (a.reshape(-1, *shape) for a in (X, rows, np.abs(outliers)))
-        yield Cleaned(first, images, cleaned, codes, taken)
+        yield _Cleaned(first, images, cleaned, codes, taken)
         run.tell("writing", first + len(X), n)
 
 
 def _write(
     folder: Folder,
-    cleaned: Iterator[Cleaned],
+    cleaned: Iterator[_Cleaned],
     names: list[str] | None,
     n_codes: int,
     shown: Thinned,

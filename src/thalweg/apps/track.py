@@ -30,7 +30,7 @@ __all__ = ["track"]
 _LOOK = 32  # rows from one point of the drift curve to the next
 
 
-class Followed(NamedTuple):
+class _Followed(NamedTuple):
     """Some rows of a table in its own units, and what was made of them."""
 
     first: int
@@ -101,7 +101,7 @@ def track(
         shown = Shown()
         values: dict[str, Any] = {"rows": 0, "columns": table.n_features, "components": rank}
         values |= {"gaps filled": 0, "outliers": 0}
-        _write(folder, follow(model, table, units, run, levels), columns_of(table), shown, values)
+        _write(folder, _follow(model, table, units, run, levels), columns_of(table), shown, values)
         write_csv(folder.file("drift", "drift.csv"), ("sample", "angle"), drift.points)
         values["jumps"] = [int(sample) for sample in getattr(model, "jumps_", ())]
         values["seconds"] = perf_counter() - begin
@@ -111,9 +111,9 @@ def track(
         return folder.finish(values, model)
 
 
-def follow(
+def _follow(
     model: Any, table: Stream, units: Units, run: Run, levels: float = LEVELS
-) -> Iterator[Followed]:
+) -> Iterator[_Followed]:
     """Yield the rows of a table with their gaps filled in and their outliers.
 
     A copy of the model follows the table again.
@@ -125,13 +125,13 @@ def follow(
         X = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
         completed = np.where(np.isnan(X), units.back(parts.low_rank), X)
         far = distant(parts.outliers, model, levels)
-        yield Followed(first, X, completed, far * units.scale)
+        yield _Followed(first, X, completed, far * units.scale)
         run.tell("writing", first + len(X), n)
 
 
 def _write(
     folder: Folder,
-    rows: Iterator[Followed],
+    rows: Iterator[_Followed],
     columns: list[str],
     shown: Shown,
     values: dict[str, Any],

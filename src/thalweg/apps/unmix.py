@@ -16,7 +16,7 @@ from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._tables import write_csv
 from thalweg.errors import InputError
 
-__all__ = ["nearest", "unmix"]
+__all__ = ["unmix"]
 
 _COMPONENTS = 8
 # What finds archetypes of ten thousands of pixels in seconds, where nothing else is asked for.
@@ -100,7 +100,7 @@ def unmix(
         run.tell("learning", 0, None)
         model.fit(X)
         abundances = model.transform(X).reshape(*cube.shape[:2], -1)
-        groups = nearest(X, model.components_).reshape(cube.shape[:2])
+        groups = _nearest(X, model.components_).reshape(cube.shape[:2])
         counts = np.bincount(groups.ravel(), minlength=len(model.components_))
         values = {
             "height": cube.shape[0],
@@ -117,7 +117,7 @@ def unmix(
         return folder.finish(values, model)
 
 
-def nearest(X: Any, components: Any) -> Any:
+def _nearest(X: Any, components: Any) -> Any:
     """Return the component that is nearest to each row."""
     squares = np.sum(components**2, axis=1)
     return np.argmin(squares - 2.0 * X @ components.T, axis=1)
@@ -139,14 +139,14 @@ def _write(folder: Folder, endmembers: Any, abundances: Any, groups: Any) -> Non
     np.savez_compressed(
         folder.file("abundances", "abundances.npz"), abundances=abundances, nearest=groups
     )
-    write_png(folder.file("map", "map.png"), in_bytes(coloured(groups)))
+    write_png(folder.file("map", "map.png"), in_bytes(_coloured(groups)))
     maps = folder.file("maps", "maps")
     maps.mkdir()
     for k in range(abundances.shape[2]):
         write_png(maps / f"{k:02d}.png", in_bytes(_stretched(abundances[..., k])))
 
 
-def coloured(groups: Any) -> Any:
+def _coloured(groups: Any) -> Any:
     """Return a map of groups in colours."""
     return np.array(_COLOURS)[groups % len(_COLOURS)]
 
@@ -170,7 +170,7 @@ def _report(
     facts = {name: values[name] for name in ("height", "width", "bands", "components")}
     panels = [
         report.Picture(
-            "Map", coloured(groups), "Each pixel has the colour of the archetype next to it."
+            "Map", _coloured(groups), "Each pixel has the colour of the archetype next to it."
         ),
         report.Mosaic("How much of each archetype", np.moveaxis(abundances, -1, 0), names),
         report.Curve(
