@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import thalweg
 from thalweg import RobustOnlineNMF, checkpoint, rivals, streams
@@ -199,6 +200,36 @@ def test_what_is_not_the_librarys_own_is_given_again(X, tmp_path):
     assert again.callback is None
     assert np.array_equal(again.components_, model.components_)
     assert checkpoint.load(path, constraint=OwnBox(), callback=print).estimator.callback is print
+
+
+def test_a_run_goes_on_with_objects_of_others(X, tmp_path):
+    def fit(**options):
+        model = RobustOnlineNMF(3, constraint=OwnBox(upper=0.5), random_state=0)
+        return model.fit_stream(streams.open(X), batch_size=50, **options)
+
+    def stop(position):
+        if position.sample == 100:
+            raise StopError
+
+    with pytest.raises(StopError):
+        fit(checkpoint=tmp_path, callback=stop)
+    assert_same(fit(), fit(checkpoint=tmp_path, resume=True))
+
+
+def test_a_start_with_gaps_is_the_same_start(X, tmp_path):
+    init = np.full((3, 20), np.nan).astype(">f8")
+    path = checkpoint.save(tmp_path / "a.thalweg", RobustOnlineNMF(3, init=init))
+    checkpoint.restore(path, RobustOnlineNMF(3, init=init))
+    with pytest.raises(ParameterError, match="has init="):
+        checkpoint.restore(path, RobustOnlineNMF(3, init=np.nan_to_num(init)))
+
+
+def test_sparse_counts_go_on_bit_by_bit(tmp_path):
+    X = sparse.csr_array(np.random.default_rng(0).poisson(0.05, (400, 30)).astype(float))
+    model = thalweg.OnlineNMF(2, loss="kl", random_state=0).partial_fit(X[:200])
+    again = through_a_file(model, tmp_path).estimator
+    assert model.sparse_
+    assert_same(model.partial_fit(X[200:]), again.partial_fit(X[200:]))
 
 
 class OwnNMF(RobustOnlineNMF):

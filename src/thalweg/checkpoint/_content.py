@@ -184,6 +184,7 @@ def _belonging(name: str, arrays: Arrays) -> Arrays:
 
 def _equal(theirs: Arrays, ours: Arrays) -> bool:
     return theirs.keys() == ours.keys() and all(
-        array.dtype == ours[name].dtype and np.array_equal(array, ours[name])
+        np.array_equal(array, ours[name], equal_nan=array.dtype.kind == "f")
+        and array.dtype == ours[name].dtype.newbyteorder("<")
         for name, array in theirs.items()
     )
