@@ -14,17 +14,17 @@ from thalweg.streams import Batch
 
 
 class Endless:
-    shape, n_features = (16, 20), 320
+    shape, n_features = (12, 16), 192
 
     def __init__(self, n):
         self.n_samples = n
-        self.light = np.random.default_rng(0).random((2, 320)).astype(np.float32)
+        self.light = np.random.default_rng(0).random((2, 192)).astype(np.float32)
 
     def batches(self, size, start=0):
         for first in range(start, self.n_samples, size):
             t = np.arange(first, min(first + size, self.n_samples))[:, None]
             X = 0.4 + 0.2 * np.sin(0.01 * t) * self.light[:1] + 0.2 * self.light[1:]
-            X[np.arange(320) // 20 % 16 == t // 3 % 16] = 1.0
+            X[np.arange(192) // 16 % 12 == t // 3 % 12] = 1.0
             yield Batch(first, X.astype(np.float32))
 
 

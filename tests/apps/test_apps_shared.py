@@ -75,7 +75,7 @@ def test_rows_are_drawn_evenly_from_long_tables(monkeypatch):
 @pytest.mark.parametrize("rank", [1, 2, 4])
 def test_hidden_entries_tell_the_rank(rank):
     rng = np.random.default_rng(rank)
-    Z = rng.normal(size=(400, rank)) @ rng.normal(size=(rank, 24))
+    Z = rng.normal(size=(250, rank)) @ rng.normal(size=(rank, 20))
     Z = Z / Z.std(axis=0) + 0.05 * rng.normal(size=Z.shape)
     Z[rng.random(Z.shape) < 0.05] += 10.0
     Z[rng.random(Z.shape) < 0.1] = np.nan

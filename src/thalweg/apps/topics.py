@@ -28,8 +28,6 @@ _TOPICS, _EPOCHS = 5, 10
 # Documents that are mixed at a time, and from which the first topics are made.
 _BUFFER = 4096
 _SHOWN = 200
-# A word with less than this share of the weight of a topic's first word does not belong to it.
-_FAINT = 1e-3
 
 
 def topics(
@@ -75,11 +73,11 @@ def topics(
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from thalweg import apps
-    >>> text = "the river rose\nthe boat on the river\nsalt in the soup\nthe soup and bread\n"
+    >>> text = "river boat flood\nriver flood bank\nsoup salt bread\nsoup bread spoon\n"
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "lines.txt")
     ...     _ = path.write_text(5 * text)
-    ...     result = apps.topics(path, folder + "/out", components=2)
+    ...     result = apps.topics(path, folder + "/out", components=2, words=4)
     >>> [("river" in words) != ("soup" in words) for words in result.values["topics"]]
     [True, True]
     """
@@ -148,10 +146,7 @@ def _top_words(model: Any, corpus: Documents, words: int) -> list[list[tuple[str
         best = np.argsort(-component, kind="stable")[:words]
         total = max(float(component.sum()), 1e-300)
         names = corpus.terms.names
-        least = _FAINT * float(component[best[0]])
-        found.append(
-            [(names[i], float(component[i]) / total) for i in best if component[i] > least]
-        )
+        found.append([(names[i], float(component[i]) / total) for i in best if component[i] > 0])
     return found
 
 
