@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thalweg import (
+        apps as apps,
+        checkpoint as checkpoint,
         metrics as metrics,
         report as report,
         streams as streams,
@@ -75,6 +77,8 @@ _HOMES = {
     "Roseta": "thalweg.estimators",
     "SignSplitter": "thalweg.estimators.sign_splitter",
     "SparseArchetypalNMF": "thalweg.estimators",
+    "apps": "thalweg",
+    "checkpoint": "thalweg",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "report": "thalweg",
