@@ -233,6 +233,10 @@ def test_a_cube_is_unmixed(tmp_path):
         np.testing.assert_allclose(file["abundances"][..., order], shares, atol=0.05)
         pure = shares.max(axis=2) > 0.9
         np.testing.assert_array_equal(file["nearest"][pure], order[shares.argmax(axis=2)][pure])
+    again = apps.apply(result.files["model"], tmp_path / "cube.npz", tmp_path / "again")
+    codes = numbers(again.files["codes"]).reshape(12, 14, 3)
+    np.testing.assert_allclose(codes[..., order], shares, atol=0.05)
+    assert apps.info(result.out).values["job"] == "unmix"
     with Image.open(result.files["map"]) as image:
         assert image.size == (14, 12)
 

@@ -8,12 +8,12 @@ from thalweg._typing import Array
 
 __all__ = ["choose_rank"]
 
-# Rows that are looked at, share of their entries that is hidden, and ranks that are tried.
-_ROWS, _HIDDEN = 1000, 0.1
+# Entries and rows that are looked at, share of the entries that is hidden, ranks that are tried.
+_ENTRIES, _ROWS, _HIDDEN = 2**16, (200, 1000), 0.1
 _RANKS = (1, 2, 3, 4, 6, 8, 12, 16)
 # The median error of hidden entries, some of which are outliers, has to fall to this share for a
 # larger rank: the smallest of equals is taken.
-_GAIN = 0.95
+_GAIN, _PATIENCE = 0.95, 2  # and so many ranks that are no better end the search
 
 
 def choose_rank(Z: Array, seed: int) -> int:
@@ -29,18 +29,23 @@ def choose_rank(Z: Array, seed: int) -> int:
     from thalweg.estimators import RobustMatrixCompletion
 
     rng = np.random.default_rng(seed)
-    Z = Z[rng.permutation(len(Z))[:_ROWS]]
+    n = int(np.clip(_ENTRIES // Z.shape[1], *_ROWS))
+    Z = Z[rng.permutation(len(Z))[:n]]
     hidden = (rng.random(Z.shape) < _HIDDEN) & ~np.isnan(Z)
     known = np.where(hidden, np.nan, Z)
     ranks = [k for k in _RANKS if 2 * k <= min(Z.shape)]
     if len(ranks) < 2 or not hidden.any():
         return 1
-    best, least = 1, np.inf
+    best, least, worse = 1, np.inf, 0
     for rank in ranks:
         model = RobustMatrixCompletion(rank, random_state=seed)
         error = _error(model.complete(known), Z, hidden)
         if error < _GAIN * least:
-            best, least = rank, error
+            best, least, worse = rank, error, 0
+        else:
+            worse += 1
+        if worse == _PATIENCE:
+            break
     return best
 
 

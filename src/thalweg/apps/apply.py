@@ -8,12 +8,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from thalweg import streams
 from thalweg.apps._columns import Units
+from thalweg.apps._cubes import read_cube
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._parts import PARTS, check_parts, codes_panel, write_parts
 from thalweg.apps._report import write_report
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._streams import Mapped, open_source, pictures
+from thalweg.apps._streams import open_source, pictures
 from thalweg.apps._words import Terms, weighed
 from thalweg.errors import InputError
 from thalweg.streams import Stream
@@ -125,9 +127,9 @@ def _prepared(
         if "terms" in extra:
             return _same_words(run, extra), None, None
         if "white" in extra:
-            white = float(extra["white"])
-            stream = open_source(run)
-            return Mapped(stream, lambda X: X / white, stream.n_features), None, None
+            cube = read_cube(run)
+            rows = cube.reshape(-1, cube.shape[2]) / float(extra["white"])
+            return streams.open(rows), None, None
         known = extra.get("columns")
         stream = open_source(run, columns=columns)
         names = getattr(stream, "columns_", None)

@@ -78,7 +78,10 @@ def complete(
         X = everything(table, run, "Follow it with track instead.")
         X = X if isinstance(X, np.ndarray) else X.toarray()
         Z = units.to(X)
-        rank = run.components or choose_rank(units.to(drawn), run.seed)
+        rank = run.components
+        if rank is None:
+            run.tell("choosing", 0, None)
+            rank = choose_rank(units.to(drawn), run.seed)
         model = build(method, run.settings, components=min(rank, *X.shape), seed=run.seed)
         refuse_streaming(model, run)
         completed = np.where(np.isnan(X), units.back(model.complete(Z)), X)

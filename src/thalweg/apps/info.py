@@ -23,8 +23,8 @@ def info(source: Any, **common: Unpack[Common]) -> Result:
     Parameters
     ----------
     source : path, array or Stream
-        A file that :func:`thalweg.streams.open` opens, ``model.thalweg``, a checkpoint, or a folder
-        of checkpoints.
+        A file that :func:`thalweg.streams.open` opens, ``model.thalweg`` or the folder it is in, a
+        checkpoint, or a folder of checkpoints.
     **common
         See :class:`thalweg.apps.Common`; only ``read`` and ``progress`` have a meaning here.
 
@@ -52,6 +52,8 @@ def _checkpoint(source: Any) -> Path | None:
     if not isinstance(source, (str, PathLike)):
         return None
     path = Path(source)
+    if (path / "model.thalweg").is_file():  # the folder of a result
+        return path / "model.thalweg"
     if path.is_dir():
         return checkpoint.latest(path)
     return path if path.suffix == ".thalweg" else None

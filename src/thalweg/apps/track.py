@@ -93,7 +93,10 @@ def track(
         table = open_source(run, columns=columns)
         begin = perf_counter()
         units, drawn = measure(table, run)
-        rank = run.components or choose_rank(units.to(drawn), run.seed)
+        rank = run.components
+        if rank is None:
+            run.tell("choosing", 0, None)
+            rank = choose_rank(units.to(drawn), run.seed)
         model = build(method, run.settings, components=rank, seed=run.seed)
         drift = Drift()
         scaled = Mapped(table, units.to, table.n_features)
