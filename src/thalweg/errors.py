@@ -6,11 +6,12 @@
     |-- InputError        (also a ValueError)  the data cannot be used as they are
     |-- ParameterError    (also a ValueError)  a parameter has no meaning here
     |-- DependencyError   (also an ImportError)  a library that is asked for is not installed
+    |-- BlockError        (also a RuntimeError)  a block of distributed data failed
 
 Each message says what was expected, what came, and what to do about it.
 """
 
-__all__ = ["DependencyError", "InputError", "ParameterError", "ThalwegError"]
+__all__ = ["BlockError", "DependencyError", "InputError", "ParameterError", "ThalwegError"]
 
 
 class ThalwegError(Exception):
@@ -53,5 +54,16 @@ class DependencyError(ThalwegError, ImportError):
     --------
     >>> from thalweg.errors import DependencyError
     >>> issubclass(DependencyError, ImportError)
+    True
+    """
+
+
+class BlockError(ThalwegError, RuntimeError):
+    """A block of distributed data failed; the message has its number, the cause what happened.
+
+    Examples
+    --------
+    >>> from thalweg.errors import BlockError
+    >>> issubclass(BlockError, RuntimeError)
     True
     """
