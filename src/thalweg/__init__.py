@@ -13,7 +13,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thalweg import metrics as metrics, streams as streams, synthetic as synthetic
+    from thalweg import (
+        checkpoint as checkpoint,
+        metrics as metrics,
+        streams as streams,
+        synthetic as synthetic,
+    )
     from thalweg.estimators import (
         ORNMF as ORNMF,
         RPCAGD as RPCAGD,
@@ -70,6 +75,7 @@ _HOMES = {
     "Roseta": "thalweg.estimators",
     "SignSplitter": "thalweg.estimators.sign_splitter",
     "SparseArchetypalNMF": "thalweg.estimators",
+    "checkpoint": "thalweg",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "rivals": "thalweg.estimators",
