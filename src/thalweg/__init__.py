@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thalweg import (
         checkpoint as checkpoint,
+        distributed as distributed,
         metrics as metrics,
         streams as streams,
         synthetic as synthetic,
@@ -76,6 +77,7 @@ _HOMES = {
     "SignSplitter": "thalweg.estimators.sign_splitter",
     "SparseArchetypalNMF": "thalweg.estimators",
     "checkpoint": "thalweg",
+    "distributed": "thalweg",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "rivals": "thalweg.estimators",

@@ -77,6 +77,7 @@ class Blocks:
 
     blocks: list[Block]
     names: list[str] | None = None
+    kind: str = "Block"
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -120,7 +121,8 @@ def _of_array(X: Any, size: int | None) -> Blocks:
         )
     X = X.rechunk({1: -1} if size is None else {0: size, 1: -1})
     parts = X.to_delayed().ravel().tolist()
-    return Blocks([Lazy(p, None if isnan(n) else n) for p, n in zip(parts, X.chunks[0], strict=True)])
+    sizes = [None if isnan(n) else int(n) for n in X.chunks[0]]
+    return Blocks([Lazy(part, n) for part, n in zip(parts, sizes, strict=True)])
 
 
 def _of_frame(X: Any, size: int | None) -> Blocks:
@@ -168,5 +170,3 @@ def _matrix(X: Any) -> Any:
 def _names(X: Any) -> list[str] | None:
     names = list(getattr(X, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
-
-

@@ -38,13 +38,17 @@ class Crew(Protocol):
         """
         ...
 
+    def follow(self, task: str, function: Callable[[Any], Any], handles: list[Any]) -> list[Any]:
+        """Return handles of a function of what is behind other handles."""
+        ...
+
     def collect(self, handles: list[Any], which: Sequence[int]) -> list[Any]:
         """Return what is behind the handles, or raise what the first of the blocks raised."""
         ...
 
 
 class Here:
-    """This process; a handle is the value itself."""
+    """One process, this one; a handle is the value itself."""
 
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
@@ -68,8 +72,12 @@ class Here:
                 one = self.blocks.blocks[i]
                 done.append(_apply(one, list(each[place : place + 1]), function, list(common)))
             except Exception as error:
-                raise _blamed(i, error) from error
+                raise _blamed(self.blocks.kind, i, error) from error
         return done
+
+    def follow(self, task: str, function: Callable[[Any], Any], handles: list[Any]) -> list[Any]:
+        """Apply the function to one value after the other."""
+        return [function(handle) for handle in handles]
 
     def collect(self, handles: list[Any], which: Sequence[int]) -> list[Any]:
         """Return the values."""
@@ -106,7 +114,11 @@ class Cluster:
         """Submit a task for each block."""
         sources = self._sources(which)
         more = [[one] for one in each] or [[] for _ in which]
-        return self._submit(task, _apply, sources, more, function=function, common=list(common))
+        return self._submit(task, _apply, sources, more, called=function, common=list(common))
+
+    def follow(self, task: str, function: Callable[[Any], Any], handles: list[Any]) -> list[Any]:
+        """Submit a task for each handle, which runs where the handle is."""
+        return self._submit(task, function, handles)
 
     def collect(self, handles: list[Any], which: Sequence[int]) -> list[Any]:
         """Wait for the results and fetch them."""
@@ -116,7 +128,7 @@ class Cluster:
             for i, future in zip(which, handles, strict=True):
                 if future.status == "error":
                     error = future.exception()
-                    raise _blamed(i, error) from error
+                    raise _blamed(self.blocks.kind, i, error) from error
             if any(future.status in ("cancelled", "lost") for future in handles):
                 raise ThalwegError(
                     "The scheduler should be reached until the fit is done, but it has lost its "
@@ -149,9 +161,9 @@ def crew_of(client: Any, blocks: Blocks) -> Crew:
     return Here(blocks) if client is None else Cluster(blocks, client)
 
 
-def _apply(source: Any, each: list[Any], function: Any, common: list[Any]) -> Any:
+def _apply(source: Any, each: list[Any], called: Any, common: list[Any]) -> Any:
     X = plain(source.load() if hasattr(source, "load") else source)
-    return function(X, *common, *each)
+    return called(X, *common, *each)
 
 
 def _same(value: Any) -> Any:
@@ -162,10 +174,8 @@ def _loaded(block: Held) -> Any:
     return block.load()
 
 
-def _blamed(number: int, error: BaseException) -> BlockError:
-    if isinstance(error, BlockError):
-        return error
+def _blamed(kind: str, number: int, error: BaseException) -> BlockError:
     return BlockError(
-        f"Block {number} (counted from 0) should be encoded, but it raised "
-        f"{type(error).__name__}: {error} Mend this block, or leave it out."
+        f"{kind} {number}, counted from 0, should be taken in, but it raised "
+        f"{type(error).__name__}: {error} Mend it, or leave it out."
     )

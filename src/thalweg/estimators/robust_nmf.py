@@ -157,13 +157,17 @@ class RobustNMF(Robust):
             The fitted estimator.
         """
         batch = as_batch(check_data(self, X, reset=True))
-        W = self._start(batch, parameters.generator(self.random_state))
+        W = self._begin(batch, parameters.generator(self.random_state))
         self.n_samples_seen_ = batch.V.shape[1]
-        self.__dict__.pop("history_", None)  # of an earlier fit
-        if self.keep_history:
-            self.history_: list[Progress] = []
         self._descend(batch, W)
         return self
+
+    def _begin(self, batch: Batch, rng: np.random.Generator) -> Array:
+        """Return the first dictionary, and forget an earlier fit."""
+        self.__dict__.pop("history_", None)
+        if self.keep_history:
+            self.history_: list[Progress] = []
+        return self._start(batch, rng)
 
     def _descend(self, batch: Batch, W: Array) -> None:
         V, seen = batch
