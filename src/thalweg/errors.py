@@ -8,6 +8,7 @@
     |-- CheckpointError   (also an OSError)  a checkpoint cannot be read or written
     |-- DependencyError   (also an ImportError)  a library that is asked for is not installed
     |-- BlockError        (also a RuntimeError)  a block of distributed data failed
+    |-- ClusterError      (also a ConnectionError)  a cluster was lost on the way
 
 Each message says what was expected, what came, and what to do about it.
 """
@@ -15,6 +16,7 @@ Each message says what was expected, what came, and what to do about it.
 __all__ = [
     "BlockError",
     "CheckpointError",
+    "ClusterError",
     "DependencyError",
     "InputError",
     "ParameterError",
@@ -84,5 +86,16 @@ class BlockError(ThalwegError, RuntimeError):
     --------
     >>> from thalweg.errors import BlockError
     >>> issubclass(BlockError, RuntimeError)
+    True
+    """
+
+
+class ClusterError(ThalwegError, ConnectionError):
+    """The scheduler of a cluster is gone, or has forgotten what it was asked for.
+
+    Examples
+    --------
+    >>> from thalweg.errors import ClusterError
+    >>> issubclass(ClusterError, ConnectionError)
     True
     """

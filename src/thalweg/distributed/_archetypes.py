@@ -16,7 +16,6 @@ from thalweg.distributed._plan import Plan
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators import Progress
 from thalweg.estimators._input import check_data
-from thalweg.estimators._parameters import check_count
 
 __all__ = ["BlockRows", "run"]
 
@@ -111,9 +110,7 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
             "SparseArchetypalNMF goes on until its descent ends, but rounds= or checkpoint= came. "
             "Leave them out, and limit the sweeps with max_iter."
         )
-    head = check_data(
-        estimator, sample(crew, check_count("n_components", estimator.n_components)).X, reset=True
-    )
+    head = check_data(estimator, sample(crew, estimator).X, reset=True)
     everyone = range(len(crew.blocks))
     shared = crew.share(travelling(estimator))
     surveys = crew.collect(crew.map("survey-block", _survey, everyone, shared), everyone)

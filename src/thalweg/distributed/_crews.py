@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from thalweg.distributed._blocks import Blocks, Held, Lazy, plain
 from thalweg.distributed._dask import load
-from thalweg.errors import BlockError, ThalwegError
+from thalweg.errors import BlockError, ClusterError
 
 __all__ = ["Cluster", "Crew", "Here", "crew_of"]
 
@@ -124,16 +124,13 @@ class Cluster:
         """Wait for the results and fetch them."""
         try:
             fetched: list[Any] = self.client.gather(handles)
-        except Exception:
+        except Exception as error:
             for i, future in zip(which, handles, strict=True):
                 if future.status == "error":
-                    error = future.exception()
-                    raise _blamed(self.blocks.kind, i, error) from error
+                    cause = future.exception()
+                    raise _blamed(self.blocks.kind, i, cause) from cause
             if any(future.status in ("cancelled", "lost") for future in handles):
-                raise ThalwegError(
-                    "The scheduler should be reached until the fit is done, but it has lost its "
-                    "tasks. Start it again; with checkpoint= a fit goes on with resume=True."
-                ) from None
+                raise _lost(error) from error
             raise
         return fetched
 
@@ -151,8 +148,13 @@ class Cluster:
         """Submit tasks; the first words of their keys are what a dashboard shows."""
         self._count += 1
         keys = [(f"{task}-{self._token}-{self._count}", i) for i in range(len(columns[0]))]
-        with self._config.set(_LARGE):
-            futures: list[Any] = self.client.map(function, *columns, key=keys, pure=False, **common)
+        try:
+            with self._config.set(_LARGE):
+                futures: list[Any] = self.client.map(
+                    function, *columns, key=keys, pure=False, **common
+                )
+        except load("distributed.client").ClosedClientError as error:
+            raise _lost(error) from error
         return futures
 
 
@@ -178,4 +180,11 @@ def _blamed(kind: str, number: int, error: BaseException) -> BlockError:
     return BlockError(
         f"{kind} {number}, counted from 0, should be taken in, but it raised "
         f"{type(error).__name__}: {error} Mend it, or leave it out."
+    )
+
+
+def _lost(error: BaseException) -> ClusterError:
+    return ClusterError(
+        f"The scheduler should be there until the fit is done, but {type(error).__name__} came. "
+        "Start it again; with checkpoint= a fit goes on with resume=True."
     )

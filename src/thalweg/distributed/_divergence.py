@@ -76,7 +76,7 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
 
 def _begin(estimator: Any, crew: Crew) -> Array:
     count = check_count("n_components", estimator.n_components)
-    X = check_data(estimator, sample(crew, count).X, reset=True)
+    X = check_data(estimator, sample(crew, estimator).X, reset=True)
     with few_threads(X.shape[1], count, X.shape[0]):
         W: Array = estimator._begin(X, generator(estimator.random_state))
     return W

@@ -12,6 +12,7 @@ from thalweg.distributed._crews import Crew
 from thalweg.errors import InputError
 from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._noise import spread
+from thalweg.estimators._parameters import check_count
 
 __all__ = [
     "Glimpse",
@@ -97,24 +98,35 @@ class Sample(NamedTuple):
         return every_feature, inside
 
 
-def sample(crew: Crew, n_components: int) -> Sample:
-    """Fetch the first rows, of as many blocks as it takes."""
+def sample(crew: Crew, estimator: Any) -> Sample:
+    """Fetch the first rows, of as many blocks as it takes; each block's are checked there."""
+    count = check_count("n_components", estimator.n_components)
+    model = travelling(estimator, "components_", "n_features_in_")
     heads: list[Any] = []
-    counts: list[int] = []
+    missing = 1
     for i in range(len(crew.blocks)):
-        (head,) = crew.collect(crew.map("sample-block", _head, [i], 2 * n_components), [i])
-        missing = max(_SAMPLE // max(head.shape[1], 1), 2 * n_components) - sum(counts)
-        heads.append(head[:missing])
-        counts.append(heads[-1].shape[0])
-        if counts[-1] == missing:
+        width = heads[0].shape[1] if heads else None
+        handles = crew.map("sample-block", _head, [i], model, width, 2 * count)
+        heads.extend(crew.collect(handles, [i]))
+        enough = max(_SAMPLE // max(heads[0].shape[1], 1), 2 * count)
+        missing = enough - sum(head.shape[0] for head in heads[:-1])
+        if heads[-1].shape[0] >= missing:
             break
-    if not sum(counts):
+    heads[-1] = heads[-1][:missing]
+    counts, some = [head.shape[0] for head in heads], [head for head in heads if head.shape[0]]
+    if not some:
         raise InputError("The data should have rows, but none came. Check the blocks.")
-    some = [head for head in heads if head.shape[0]]
     if any(sparse.issparse(head) for head in some):
         return Sample(sparse.vstack(some, format="csr"), counts)
     return Sample(np.concatenate(some), counts)
 
 
-def _head(X: Any, least: int) -> Any:
-    return X[: max(_SAMPLE // max(X.shape[1], 1), least)]
+def _head(X: Any, model: Any, width: int | None, least: int) -> Any:
+    """Return the first rows of a block, checked as those of a first batch."""
+    if width is not None and X.shape[1] != width:
+        raise InputError(
+            f"A block should have {width} features, as the first one has, but it has "
+            f"{X.shape[1]} features. Every block needs the columns of the first one."
+        )
+    rows = X[: max(_SAMPLE // max(X.shape[1], 1), least)]
+    return check_data(copy(model), rows, reset=True) if rows.shape[0] else rows

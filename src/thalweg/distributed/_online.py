@@ -59,7 +59,7 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
 def _begin(estimator: Any, crew: Crew, blocks: int) -> None:
     """Make a start from the first rows of the first round."""
     count = check_count("n_components", estimator.n_components)
-    first = sample(crew, count)
+    first = sample(crew, estimator)
     X = check_data(estimator, first.X, reset=True)
     with few_threads(X.shape[1], count, X.shape[0]):
         estimator._prepare(X)

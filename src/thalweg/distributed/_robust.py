@@ -59,7 +59,7 @@ class Look(NamedTuple):
 
 def run(estimator: Any, crew: Crew, plan: Plan) -> None:
     """Fit round by round; it is what ``fit`` does with all blocks in one place."""
-    done, first = plan.resumed(estimator), sample(crew, _count(estimator))
+    done, first = plan.resumed(estimator), sample(crew, estimator)
     W = estimator.components_.T if done else _begin(estimator, first)
     everyone, K = range(len(crew.blocks)), W.shape[1]
     state = estimator._method(K).start(np.empty((0, len(W)), W.dtype).T, W, None)

@@ -1,14 +1,13 @@
 """Many streams at once, each followed by an estimator of its own."""
 
 from collections.abc import Iterable
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from thalweg.distributed._blocks import Blocks, Held
 from thalweg.distributed._crews import crew_of
 from thalweg.distributed._dask import connected
-from thalweg.distributed._model import travelling
 from thalweg.errors import ParameterError
 from thalweg.streams import Stream, open as open_stream
 
@@ -66,12 +65,11 @@ def track(
             "tracker or a streaming estimator."
         )
     sources = Blocks([Whole(open_stream(source)) for source in streams], kind="Stream")
-    everyone = range(len(sources))
+    everyone, model = range(len(sources)), copy(estimator)
+    model.callback = None  # type: ignore[attr-defined]  # it may not travel
     with connected(client) as crew_client:
         crew = crew_of(crew_client, sources)
-        handles = crew.map(
-            "track-stream", _follow, everyone, travelling(estimator), epochs, batch_size
-        )
+        handles = crew.map("track-stream", _follow, everyone, model, epochs, batch_size)
         return crew.collect(handles, everyone)
 
 
