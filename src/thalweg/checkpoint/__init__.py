@@ -11,9 +11,20 @@ from thalweg.checkpoint._files import (
     Manifest,
     load,
     read_manifest,
+    restore,
     save,
     verify,
 )
 from thalweg.checkpoint._keeper import Keeper, latest
 
-__all__ = ["Checkpoint", "Keeper", "Manifest", "latest", "load", "read_manifest", "save", "verify"]
+__all__ = [
+    "Checkpoint",
+    "Keeper",
+    "Manifest",
+    "latest",
+    "load",
+    "read_manifest",
+    "restore",
+    "save",
+    "verify",
+]

@@ -12,7 +12,7 @@ from thalweg.checkpoint._files import save, verify
 from thalweg.checkpoint._write import PART
 from thalweg.errors import CheckpointError
 
-__all__ = ["Keeper", "latest", "numbered"]
+__all__ = ["Keeper", "latest"]
 
 _NAME = re.compile(r"checkpoint-(\d{8,})\.thalweg")
 
@@ -70,8 +70,8 @@ class Keeper:
         batch_size: int | None = None,
     ) -> Path:
         """Write a checkpoint now, and remove those that are too old."""
-        self._prepare()
-        old = numbered(self.directory)
+        self.prepare()
+        old = _numbered(self.directory)
         number = 1 + max((number for number, _ in old), default=0)
         path = self.directory / f"checkpoint-{number:08d}.thalweg"
         save(path, estimator, position, batch_size=batch_size, extra=self.extra)
@@ -80,24 +80,28 @@ class Keeper:
         self._batches, self._begin = 0, time.monotonic()
         return path
 
-    def batch_done(
-        self, estimator: Any, position: tuple[int, int], *, batch_size: int | None = None
-    ) -> Path | None:
-        """Write a checkpoint if one is due after a further batch."""
+    def due_after_batch(self) -> bool:
+        """Count a batch, and tell whether a checkpoint is due after it."""
         self._batches += 1
         many = self.every is not None and self._batches >= self.every
         late = self.seconds is not None and time.monotonic() - self._begin >= self.seconds
-        return self.write(estimator, position, batch_size=batch_size) if many or late else None
+        return many or late
 
-    def _prepare(self) -> None:
-        """Make the folder, and take away what a killed run did not finish."""
+    def used(self) -> bool:
+        """Tell whether there are checkpoints in the folder."""
+        return bool(_numbered(self.directory))
+
+    def prepare(self) -> None:
+        """Make sure of a folder to write in, and sweep out what a killed run did not finish."""
+        probe = self.directory / f".checkpoint-probe{PART}"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
+            probe.touch()
             for part in self.directory.glob(f".checkpoint-*{PART}"):
                 part.unlink(missing_ok=True)
         except OSError as error:
             raise CheckpointError(
-                f"{self.directory} should be a folder for checkpoints, but it cannot be used "
+                f"{self.directory} should be a folder to write checkpoints in, but it is not "
                 f"({error.strerror or error}). Choose another one."
             ) from error
 
@@ -127,7 +131,7 @@ def latest(directory: str | PathLike[str]) -> Path | None:
     True
     """
     fault = None
-    for _, path in reversed(numbered(Path(directory))):
+    for _, path in reversed(_numbered(Path(directory))):
         try:
             verify(path)
         except CheckpointError as error:
@@ -143,9 +147,14 @@ def latest(directory: str | PathLike[str]) -> Path | None:
     return None
 
 
-def numbered(directory: Path) -> list[tuple[int, Path]]:
+def _numbered(directory: Path) -> list[tuple[int, Path]]:
     """Return the checkpoints of a folder with their numbers, from the first to the last."""
-    if not directory.is_dir():
-        return []
-    names = ((_NAME.fullmatch(path.name), path) for path in directory.iterdir())
+    try:
+        paths = list(directory.iterdir()) if directory.is_dir() else []
+    except OSError as error:
+        raise CheckpointError(
+            f"{directory} should be a folder of checkpoints, but it cannot be read "
+            f"({error.strerror or error}). Choose another one."
+        ) from error
+    names = ((_NAME.fullmatch(path.name), path) for path in paths)
     return sorted((int(match[1]), path) for match, path in names if match)

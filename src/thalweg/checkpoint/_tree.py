@@ -5,6 +5,7 @@ Each array has the name of its place, and is used once. What cannot be written i
 objects and functions of a user.
 """
 
+from dataclasses import fields as fields_of
 from math import isfinite
 from typing import Any
 
@@ -46,6 +47,8 @@ def _encode_array(value: Any, place: str, arrays: Arrays) -> dict[str, Any] | No
     plain = isinstance(value, np.generic) or type(value) is np.ndarray
     if not plain or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise Foreign(f"{place} is an array of {array.dtype}")
+    while place in arrays:  # keys of a dict may have dots
+        place += "_"
     arrays[place] = array
     return {"is": "scalar" if isinstance(value, np.generic) else "array", "name": place}
 
@@ -65,8 +68,7 @@ def _encode_object(value: Any, place: str, arrays: Arrays) -> dict[str, Any]:
         fields = inside(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
         return {"is": "record", "class": name, "fields": fields}
     if found := _classes.component_name(value):
-        names = value.__dataclass_fields__
-        fields = inside((name, getattr(value, name)) for name in names)
+        fields = inside((field.name, getattr(value, field.name)) for field in fields_of(value))
         return {"is": "component", "room": found[0], "name": found[1], "fields": fields}
     raise Foreign(f"{place} is a {type(value).__name__}")
 
