@@ -45,7 +45,8 @@ class Look(NamedTuple):
 def run(estimator: Any, crew: Crew, plan: Plan) -> None:
     """Fit round by round; it is what ``fit`` does with all blocks in one place."""
     choose("solver", estimator.solver, ("mu",))
-    done = plan.resumed(estimator)
+    together = len(crew.blocks)
+    done = plan.resumed(estimator, together)
     W = estimator.components_.T if done else _begin(estimator, crew)
     method, everyone = estimator._method(), range(len(crew.blocks))
     W = method.place(W)
@@ -67,11 +68,12 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
         if watched or due or number == cap:
             estimator.n_iter_ = number
             _note(estimator, W, crew, shared, kept)
-            plan.note(estimator, number, _progress(estimator))
+            plan.note(estimator, number, _progress(estimator), together)
         if due:
             if estimator._done(previous):
                 break
             previous = estimator.objective_
+    plan.finish(estimator, estimator.n_iter_, together)
 
 
 def _begin(estimator: Any, crew: Crew) -> Array:

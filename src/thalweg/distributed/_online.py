@@ -46,14 +46,16 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
             "samples to one place. Say how many are remembered."
         )
     groups = plan.groups(crew.blocks, check_count("epochs", estimator.epochs))
-    done = plan.resumed(estimator)
+    together = plan.together(crew.blocks)
+    done = plan.resumed(estimator, together)
     if done == 0:
         _begin(estimator, crew, len(groups[0]))
     counts = [crew.blocks.rows(group) for group in groups]
     total = None if None in counts else sum(filter(None, counts))
-    for number, group in plan.numbered(groups, done):
+    for number, group in enumerate(groups[done:], done + 1):
         _round(estimator, crew, group, total)
-        plan.note(estimator, number, _progress(estimator, total))
+        plan.note(estimator, number, _progress(estimator, total), together)
+    plan.finish(estimator, max(done, len(groups)), together)
 
 
 def _begin(estimator: Any, crew: Crew, blocks: int) -> None:

@@ -1,15 +1,16 @@
 """How long a fit goes on, who is told, and what is written on the way."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain, cycle, islice, repeat
 from typing import Any
 
-from thalweg import checkpoint
 from thalweg._checks import require_whole
+from thalweg.checkpoint import Keeper, latest, read_manifest, restore
 from thalweg.distributed._blocks import Blocks
-from thalweg.errors import CheckpointError, ParameterError
+from thalweg.errors import ParameterError
 from thalweg.estimators import Progress
+from thalweg.estimators._stream_fit import _keeper as keeper_of
 
 __all__ = ["Plan"]
 
@@ -25,7 +26,7 @@ class Plan:
     rounds: int | None = None
     blocks_per_round: int | None = None
     callback: Callable[[Progress], None] | None = None
-    keeper: checkpoint.Keeper | None = None
+    keeper: Keeper | None = None
     resume: bool = False
 
     @classmethod
@@ -42,62 +43,50 @@ class Plan:
             require_whole(1, rounds=rounds)
         if blocks_per_round is not None:
             require_whole(1, blocks_per_round=blocks_per_round)
-        if resume and folder is None:
-            raise ParameterError(
-                "resume=True needs the folder of checkpoint=, but none came. Give the one that the "
-                "fit was begun with."
-            )
-        known = folder is None or isinstance(folder, checkpoint.Keeper)
-        return cls(
-            rounds,
-            blocks_per_round,
-            callback,
-            folder if known else checkpoint.Keeper(folder),
-            resume,
-        )
+        return cls(rounds, blocks_per_round, callback, keeper_of(folder, resume, None), resume)
 
     @property
     def watched(self) -> bool:
         """Whether somebody looks after every round."""
         return self.callback is not None or self.keeper is not None
 
+    def together(self, blocks: Blocks) -> int:
+        """Return how many blocks of a streaming estimator are one round."""
+        return min(self.blocks_per_round or _TOGETHER, len(blocks))
+
     def groups(self, blocks: Blocks, epochs: int) -> list[list[int]]:
         """Return the blocks of each round, in their order, over and over again."""
-        size = min(self.blocks_per_round or _TOGETHER, len(blocks))
+        size = self.together(blocks)
         once = [list(range(i, min(i + size, len(blocks)))) for i in range(0, len(blocks), size)]
         if self.rounds is None:
             return list(chain.from_iterable(repeat(once, epochs)))
         return list(islice(cycle(once), self.rounds))
 
-    def resumed(self, estimator: Any) -> int:
+    def resumed(self, estimator: Any, together: int) -> int:
         """Return the rounds that were done when the last checkpoint was written; 0 for none.
 
         The estimator gets what it had learned by then.
         """
-        if not self.resume or self.keeper is None:
-            return 0
-        path = checkpoint.latest(self.keeper.directory)
+        path = latest(self.keeper.directory) if self.keeper is not None and self.resume else None
         if path is None:
             return 0
-        wrote = checkpoint.read_manifest(path).estimator
-        if wrote != type(estimator).__name__:
-            raise CheckpointError(
-                f"{path} should be of a {type(estimator).__name__}, but it is of a {wrote}. Use "
-                "the folder of the fit that is to go on."
+        kept = read_manifest(path)
+        if kept.position is None or kept.batch_size != together:
+            raise ParameterError(
+                f"A fit should go on with blocks as they were, but {path} is of rounds of "
+                f"{kept.batch_size} blocks, and {together} came. Cut the data as before, or begin "
+                "anew in another folder."
             )
-        settings = estimator.get_params(deep=False)
-        saved = checkpoint.load(path, **settings)
-        learned = vars(saved.estimator).items()
-        vars(estimator).update({name: value for name, value in learned if name not in settings})
-        return 0 if saved.position is None else int(saved.position.sample)
+        return int(restore(path, estimator).position.sample)
 
-    def note(self, estimator: Any, number: int, progress: Progress) -> None:
+    def note(self, estimator: Any, number: int, progress: Progress, together: int) -> None:
         """Tell that a round is done, and write a checkpoint if one is due."""
-        if self.keeper is not None:
-            self.keeper.batch_done(estimator, (0, number))
+        if self.keeper is not None and self.keeper.due_after_batch():
+            self.keeper.write(estimator, (0, number), batch_size=together)
         if self.callback is not None:
             self.callback(progress)
 
-    def numbered(self, groups: list[list[int]], done: int) -> Iterator[tuple[int, list[int]]]:
-        """Yield the rounds that are left, counted from 1."""
-        return islice(enumerate(groups, 1), done, None)
+    def finish(self, estimator: Any, number: int, together: int) -> None:
+        """Write what has been learned in the end."""
+        if self.keeper is not None:
+            self.keeper.write(estimator, (0, number), batch_size=together)

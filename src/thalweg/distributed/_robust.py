@@ -59,7 +59,8 @@ class Look(NamedTuple):
 
 def run(estimator: Any, crew: Crew, plan: Plan) -> None:
     """Fit round by round; it is what ``fit`` does with all blocks in one place."""
-    done, first = plan.resumed(estimator), sample(crew, estimator)
+    together = len(crew.blocks)
+    done, first = plan.resumed(estimator, together), sample(crew, estimator)
     W = estimator.components_.T if done else _begin(estimator, first)
     everyone, K = range(len(crew.blocks)), W.shape[1]
     state = estimator._method(K).start(np.empty((0, len(W)), W.dtype).T, W, None)
@@ -85,9 +86,10 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
             V, H = pooled([report.seen for report in reports])
             estimator._settle(Batch(V, None), method.factors(state).W[::every_feature], H)
             shared = None  # the weight has changed
-        plan.note(estimator, number, _progress(estimator))
+        plan.note(estimator, number, _progress(estimator), together)
         if calm.reached(number, estimator.objective_):
             break
+    plan.finish(estimator, estimator.n_iter_, together)
 
 
 def _count(estimator: Any) -> int:
