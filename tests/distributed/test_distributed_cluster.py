@@ -30,10 +30,10 @@ MODELS = [
     OnlineNMF(3, random_state=0),
     OnlineNMF(3, solver="spsgd", random_state=0),
     ORNMF(3, buffer_size=60, random_state=0),
-    RobustNMF(3, max_iter=4, random_state=0),
-    RobustNMF(3, max_iter=3, solver="admm", random_state=0),
-    DivergenceNMF(3, max_iter=4, random_state=0),
-    SparseArchetypalNMF(3, init="projections", path=1, max_iter=2, random_state=0),
+    RobustNMF(3, max_iter=3, random_state=0),
+    RobustNMF(3, max_iter=2, solver="admm", random_state=0),
+    DivergenceNMF(3, max_iter=3, random_state=0),
+    SparseArchetypalNMF(3, init="projections", path=1, max_iter=1, random_state=0),
 ]
 
 
@@ -44,7 +44,7 @@ def fit_all(X: Any, client: Any = None) -> list[Array]:
 
 
 def test_the_number_of_workers_does_not_matter(mixed: Array, scaled: Callable[[int], Any]) -> None:
-    blocks = [mixed[i : i + 80] for i in range(0, len(mixed), 80)]
+    blocks = [mixed[i : i + 110] for i in range(0, len(mixed), 110)]
     here = fit_all(blocks)
     for n in (1, 2, 4):
         client = scaled(n)

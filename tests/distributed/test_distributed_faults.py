@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,30 +97,30 @@ def allow_failures(count: int, dask_scheduler: Any) -> None:
 @contextmanager
 def scheduler(folder: Path, name: str) -> Iterator[tuple[Any, Any]]:
     """Start a scheduler and a worker as processes of their own; yield the first and a client."""
-    import dask
-
     from distributed import Client
 
     file = folder / name
-    module = [sys.executable, "-m"]
     there = ["--scheduler-file", str(file), "--no-dashboard"]
-    quick = {"distributed.comm.timeouts.connect": "3s"}
+    roles = {
+        "scheduler": ["--host", "127.0.0.1", "--port", "0"],
+        "worker": ["--nthreads", "1", "--no-nanny", "--death-timeout", "120"],
+    }
     processes = [
         subprocess.Popen(
-            [*module, f"distributed.cli.dask_{role}", *there, *more],
+            [sys.executable, "-m", f"distributed.cli.dask_{role}", *there, *more],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        for role, more in (
-            ("scheduler", ["--host", "127.0.0.1", "--port", "0"]),
-            ("worker", ["--nthreads", "1", "--no-nanny", "--death-timeout", "120"]),
-        )
+        for role, more in roles.items()
     ]
     try:
-        with Client(scheduler_file=str(file), set_as_default=False, timeout="120s") as client:
+        deadline = time.monotonic() + 120
+        while not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        # the time-out is also for how long a scheduler that is gone is looked for
+        with Client(scheduler_file=str(file), set_as_default=False, timeout="5s") as client:
             client.wait_for_workers(1, timeout=120)
-            with dask.config.set(quick):
-                yield processes[0], client
+            yield processes[0], client
     finally:
         for process in processes:
             process.kill()
