@@ -35,7 +35,7 @@ def cluster() -> Iterator[Any]:
     """A cluster of processes with one thread each; tests scale it."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, processes=True, threads_per_worker=1, dashboard_address=None
+        n_workers=2, processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0"
     ) as made:
         yield made
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -95,11 +94,10 @@ def allow_failures(count: int, dask_scheduler: Any) -> None:
 
 
 @contextmanager
-def scheduler(folder: Path, name: str) -> Iterator[tuple[Any, Any]]:
+def scheduler(file: Path) -> Iterator[tuple[Any, Any]]:
     """Start a scheduler and a worker as processes of their own; yield the first and a client."""
     from distributed import Client
 
-    file = folder / name
     there = ["--scheduler-file", str(file), "--no-dashboard"]
     roles = {
         "scheduler": ["--host", "127.0.0.1", "--port", "0"],
@@ -127,12 +125,14 @@ def scheduler(folder: Path, name: str) -> Iterator[tuple[Any, Any]]:
             process.wait()
 
 
-def test_a_fit_goes_on_after_the_scheduler_was_killed(mixed: Array, tmp_path: Path) -> None:
+def test_a_fit_goes_on_after_the_scheduler_was_killed(
+    mixed: Array, client: Any, tmp_path: Path
+) -> None:
     X = [mixed[i : i + 50] for i in range(0, 600, 50)]
     model = RobustOnlineNMF(3, random_state=0)
     whole = distributed.fit(clone(model), X, blocks_per_round=3)
     keeper = checkpoint.Keeper(tmp_path / "kept", every=1)
-    with scheduler(tmp_path, "first.json") as (process, client):
+    with scheduler(tmp_path / "file.json") as (process, doomed):
 
         def kill(progress: Any) -> None:
             if progress.n_samples_seen == 300:
@@ -144,21 +144,20 @@ def test_a_fit_goes_on_after_the_scheduler_was_killed(mixed: Array, tmp_path: Pa
                 clone(model),
                 X,
                 blocks_per_round=3,
-                client=client,
+                client=doomed,
                 checkpoint=keeper,
                 callback=kill,
             )
-    with scheduler(tmp_path, "second.json") as (_, client):
-        rounds = list[int]()
-        found = distributed.fit(
-            clone(model),
-            X,
-            blocks_per_round=3,
-            client=client,
-            checkpoint=tmp_path / "kept",
-            resume=True,
-            callback=lambda progress: rounds.append(progress.n_samples_seen),
-        )
+    rounds = list[int]()
+    found = distributed.fit(
+        clone(model),
+        X,
+        blocks_per_round=3,
+        client=client,
+        checkpoint=tmp_path / "kept",
+        resume=True,
+        callback=lambda progress: rounds.append(progress.n_samples_seen),
+    )
     assert rounds == [450, 600]
     assert relative(found.components_, whole.components_) < 1e-10
-    assert np.array_equal(found.n_samples_seen_, whole.n_samples_seen_)
+    assert found.n_samples_seen_ == whole.n_samples_seen_
