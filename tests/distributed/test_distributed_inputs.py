@@ -117,6 +117,8 @@ def test_codes_are_those_of_transform(mixed: Array) -> None:
     codes = model.transform(mixed)
     for X, size in ((mixed, 90), (blocks(mixed), None), (streams.open(mixed), 250)):
         assert relative(distributed.transform(model, X, block_size=size), codes) < 1e-12
+    with pytest.raises(ParameterError, match="fitted"):
+        distributed.transform(RobustNMF(3), mixed)
 
 
 def test_codes_of_dask_collections_are_lazy(mixed: Array) -> None:

@@ -48,32 +48,23 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
     together = len(crew.blocks)
     done = plan.resumed(estimator, together)
     W = estimator.components_.T if done else _begin(estimator, crew)
-    method, everyone = estimator._method(), range(len(crew.blocks))
-    W = method.place(W)
     cap = plan.rounds or check_count("max_iter", estimator.max_iter)
     watched = estimator.keep_history or estimator.callback is not None or plan.watched
-    kept: list[Any] = [None for _ in everyone]
-    shared, previous = _share(estimator, crew, W, np.ones(W.shape[1], W.dtype)), np.inf
+    descent, previous = Descent(estimator, crew, W), np.inf
     for number in range(done + 1, cap + 1):
-        kept = crew.map("encode-block", _encode, everyone, shared, each=kept)
-        reports = crew.collect(crew.follow("statistics", _report, kept), everyone)
-        reports = [report for report in reports if report is not None]
-        estimator.n_samples_seen_ = sum(report.rows for report in reports)
-        total = reports[0].parts
-        for report in reports[1:]:
-            total = total.plus(report.parts)
-        W, size = method.move(W, total)
-        shared = _share(estimator, crew, W, size)
+        descent.advance()
         due = number % EVERY == 0
         if watched or due or number == cap:
             estimator.n_iter_ = number
-            _note(estimator, W, crew, shared, kept)
-            plan.note(estimator, number, _progress(estimator), together)
+            descent.look()
+            seen, share = estimator.n_samples_seen_, estimator.outlier_share_
+            progress = Progress(seen, None, estimator.objective_, share)
+            plan.note(estimator, number, progress, together)
         if due:
             if estimator._done(previous):
                 break
             previous = estimator.objective_
-    plan.finish(estimator, estimator.n_iter_, together)
+    plan.finish(estimator, max(done, estimator.n_iter_), together)
 
 
 def _begin(estimator: Any, crew: Crew) -> Array:
@@ -84,22 +75,40 @@ def _begin(estimator: Any, crew: Crew) -> Array:
     return W
 
 
-def _share(estimator: Any, crew: Crew, W: Array, size: Array) -> Any:
-    return crew.share(Shared(travelling(estimator, "components_"), W, size))
+class Descent:
+    """A fit on its way: the dictionary is here, codes are with their blocks."""
 
+    def __init__(self, estimator: Any, crew: Crew, W: Array) -> None:
+        self.estimator, self.crew, self.everyone = estimator, crew, range(len(crew.blocks))
+        self.method = estimator._method()
+        self.kept: list[Any] = [None for _ in self.everyone]
+        self._place(self.method.place(W), np.ones(W.shape[1], W.dtype))
 
-def _note(estimator: Any, W: Array, crew: Crew, shared: Any, kept: list[Any]) -> None:
-    everyone = range(len(crew.blocks))
-    looks = crew.collect(crew.map("loss-block", _look, everyone, shared, each=kept), everyone)
-    looks = [look for look in looks if look is not None]
-    loss = sum(look.loss for look in looks) / estimator.n_samples_seen_
-    entries = sum(look.entries for look in looks)
-    estimator._note(W, loss, sum(look.outliers for look in looks) / max(entries, 1))
+    def advance(self) -> None:
+        """Make a round."""
+        self.kept = self.crew.map(
+            "encode-block", _encode, self.everyone, self.shared, each=self.kept
+        )
+        handles = self.crew.follow("statistics", _report, self.kept)
+        reports = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
+        self.estimator.n_samples_seen_ = sum(report.rows for report in reports)
+        total = reports[0].parts
+        for report in reports[1:]:
+            total = total.plus(report.parts)
+        self._place(*self.method.move(self.W, total))
 
+    def look(self) -> None:
+        """Note the objective and the share of outliers at the dictionary as it is now."""
+        handles = self.crew.map("loss-block", _look, self.everyone, self.shared, each=self.kept)
+        looks = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
+        loss = sum(look.loss for look in looks) / self.estimator.n_samples_seen_
+        share = sum(look.outliers for look in looks) / max(sum(look.entries for look in looks), 1)
+        self.estimator._note(self.W, loss, share)
 
-def _progress(estimator: Any) -> Progress:
-    seen, share = estimator.n_samples_seen_, estimator.outlier_share_
-    return Progress(seen, None, estimator.objective_, share)
+    def _place(self, W: Array, size: Array) -> None:
+        self.W = W
+        model = travelling(self.estimator, "components_")
+        self.shared = self.crew.share(Shared(model, W, size))
 
 
 def _encode(X: Any, shared: Shared, kept: Kept | None) -> Kept | None:

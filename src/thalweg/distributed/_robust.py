@@ -62,82 +62,94 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
     together = len(crew.blocks)
     done, first = plan.resumed(estimator, together), sample(crew, estimator)
     W = estimator.components_.T if done else _begin(estimator, first)
-    everyone, K = range(len(crew.blocks)), W.shape[1]
-    state = estimator._method(K).start(np.empty((0, len(W)), W.dtype).T, W, None)
-    every_feature, columns = first.columns()
-    wanted = [(every_feature, columns[i] if i < len(columns) else []) for i in everyone]
-    shared, kept, calm = None, [None for _ in everyone], estimator._calm()
-    for number in range(done + 1, (plan.rounds or check_count("max_iter", estimator.max_iter)) + 1):
-        method = estimator._method(K)
-        shared = shared or _share(estimator, crew, method, state)
-        each = [list(pair) for pair in zip(wanted, kept, strict=True)]
-        kept = crew.map("encode-block", _visit, everyone, shared, each=each)
-        reports = crew.collect(crew.follow("statistics", _report, kept), everyone)
-        reports = [report for report in reports if report is not None]
-        estimator.n_samples_seen_ = sum(report.rows for report in reports)
-        sums = method.merge([report.sums for report in reports])
-        state = method.move(state, sums)
-        if isinstance(method, BatchFast) and method.update.revives:
-            state = _revived(crew, method, state, sums, shared, kept)
-        shared = _share(estimator, crew, method, state)
+    cap = plan.rounds or check_count("max_iter", estimator.max_iter)
+    descent, calm = Descent(estimator, crew, first, W), estimator._calm()
+    for number in range(done + 1, cap + 1):
+        glimpses = descent.advance()
         estimator.n_iter_ = number
-        _note(estimator, method.factors(state).W, crew, shared, kept)
+        descent.look()
         if number <= calm.settling:
-            V, H = pooled([report.seen for report in reports])
-            estimator._settle(Batch(V, None), method.factors(state).W[::every_feature], H)
-            shared = None  # the weight has changed
-        plan.note(estimator, number, _progress(estimator), together)
+            descent.settle(glimpses)
+        seen, share = estimator.n_samples_seen_, estimator.outlier_share_
+        plan.note(estimator, number, Progress(seen, None, estimator.objective_, share), together)
         if calm.reached(number, estimator.objective_):
             break
-    plan.finish(estimator, estimator.n_iter_, together)
-
-
-def _count(estimator: Any) -> int:
-    return check_count("n_components", estimator.n_components)
+    plan.finish(estimator, max(done, estimator.n_iter_), together)
 
 
 def _begin(estimator: Any, first: Sample) -> Array:
     batch = as_batch(check_data(estimator, first.X, reset=True))
-    with few_threads(batch.V.shape[0], _count(estimator), batch.V.shape[1]):
+    count = check_count("n_components", estimator.n_components)
+    with few_threads(batch.V.shape[0], count, batch.V.shape[1]):
         W: Array = estimator._begin(batch, generator(estimator.random_state))
     return W
 
 
-def _share(estimator: Any, crew: Crew, method: Any, state: Any) -> Any:
-    dictionary = {name: getattr(state, name) for name in method.shared}
-    return crew.share(Shared(travelling(estimator, "components_"), dictionary))
+class Descent:
+    """A fit on its way: the dictionary's part of the state is here, the samples' with blocks."""
 
+    def __init__(self, estimator: Any, crew: Crew, first: Sample, W: Array) -> None:
+        self.estimator, self.crew, self.everyone = estimator, crew, range(len(crew.blocks))
+        self.method = estimator._method(W.shape[1])
+        self.state = self.method.start(np.empty((0, len(W)), W.dtype).T, W, None)
+        self.every, columns = first.columns()
+        nothing = np.zeros(0, np.intp)
+        self.columns = [columns[i] if i < len(columns) else nothing for i in self.everyone]
+        self.kept: list[Any] = [None for _ in self.everyone]
+        self.shared = self._share()
 
-def _revived(crew: Crew, method: Any, state: Any, sums: Any, shared: Any, kept: list[Any]) -> Any:
-    """Return the state with dead atoms replaced by what all blocks explain worst."""
-    dead = dead_atoms(sums, method.update.frozen)
-    if not dead:
-        return state
-    everyone = range(len(crew.blocks))
-    lost = crew.map("revive-block", _leftovers, everyone, shared, state.W, len(dead), each=kept)
-    found = [part for part in crew.collect(lost, everyone) if part is not None]
-    W, _ = replace_atoms(state.W, sums, dead, found, method.update.constraint)
-    return state._replace(W=W)
+    def advance(self) -> list[Glimpse]:
+        """Make a round, and return what is to be seen of the noise."""
+        mine = [[self.every, *pair] for pair in zip(self.columns, self.kept, strict=True)]
+        self.kept = self.crew.map("encode-block", _visit, self.everyone, self.shared, each=mine)
+        handles = self.crew.follow("statistics", _report, self.kept)
+        reports = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
+        self.estimator.n_samples_seen_ = sum(report.rows for report in reports)
+        sums = self.method.merge([report.sums for report in reports])
+        self.state = self.method.move(self.state, sums)
+        if isinstance(self.method, BatchFast) and self.method.update.revives:
+            self._revive(self.method, sums)
+        self.shared = self._share()
+        return [report.seen for report in reports]
 
+    def look(self) -> None:
+        """Note the objective and the share of outliers at the dictionary as it is now."""
+        handles = self.crew.map("loss-block", _look, self.everyone, self.shared, each=self.kept)
+        looks = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
+        loss = sum(look.loss for look in looks) / self.estimator.n_samples_seen_
+        share = sum(look.outliers for look in looks) / max(sum(look.entries for look in looks), 1)
+        W = self.method.factors(self.state).W
+        self.estimator._note(W, loss + self.estimator._price(W), share)
 
-def _note(estimator: Any, W: Array, crew: Crew, shared: Any, kept: list[Any]) -> None:
-    everyone = range(len(crew.blocks))
-    looks = crew.collect(crew.map("loss-block", _look, everyone, shared, each=kept), everyone)
-    looks = [look for look in looks if look is not None]
-    loss = sum(look.loss for look in looks) / estimator.n_samples_seen_
-    entries = sum(look.entries for look in looks)
-    share = sum(look.outliers for look in looks) / max(entries, 1)
-    estimator._note(W, loss + estimator._price(W), share)
+    def settle(self, glimpses: list[Glimpse]) -> None:
+        """Take an automatic weight of the outliers from the residual."""
+        V, H = pooled(glimpses)
+        W = self.method.factors(self.state).W
+        self.estimator._settle(Batch(V, None), W[:: self.every], H)
+        self.method = self.estimator._method(W.shape[1])
+        self.shared = self._share()
 
+    def _revive(self, method: BatchFast, sums: Any) -> None:
+        """Replace dead atoms by what all blocks explain worst."""
+        dead = dead_atoms(sums, method.update.frozen)
+        if not dead:
+            return
+        W, count = self.state.W, len(dead)
+        handles = self.crew.map(
+            "revive-block", _leftovers, self.everyone, self.shared, W, count, each=self.kept
+        )
+        found = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
+        W, _ = replace_atoms(W, sums, dead, found, method.update.constraint)
+        self.state = self.state._replace(W=W)
 
-def _progress(estimator: Any) -> Progress:
-    seen, share = estimator.n_samples_seen_, estimator.outlier_share_
-    return Progress(seen, None, estimator.objective_, share)
+    def _share(self) -> Any:
+        dictionary = {name: getattr(self.state, name) for name in self.method.shared}
+        return self.crew.share(Shared(travelling(self.estimator, "components_"), dictionary))
 
 
 def _visit(X: Any, shared: Shared, mine: list[Any]) -> Kept | None:
     """Move the codes and outliers of a block: what a worker does in a round."""
-    (every_feature, columns), kept = mine
+    every_feature, columns, kept = mine
     W = shared.dictionary["W"]
     batch = batch_of(shared.model, X, W.dtype)
     if batch is None:
@@ -146,7 +158,7 @@ def _visit(X: Any, shared: Shared, mine: list[Any]) -> Kept | None:
     with few_threads(len(W), W.shape[1], batch.V.shape[1]):
         state = method.start(batch.V, W, batch.seen) if kept is None else kept.state
         state, sums = method.visit(batch.V, state._replace(**shared.dictionary), batch.seen)
-    seen = glimpse(batch, method.factors(state).H, every_feature, np.asarray(columns, np.intp))
+    seen = glimpse(batch, method.factors(state).H, every_feature, columns)
     bare = state._replace(**dict.fromkeys(method.shared))
     return Kept(bare, sums, seen, batch.V.shape[1])
 

@@ -8,6 +8,7 @@ from thalweg.distributed._blocks import Lazy, blocks_of, plain
 from thalweg.distributed._crews import crew_of
 from thalweg.distributed._dask import collection, connected, load
 from thalweg.distributed._model import travelling
+from thalweg.errors import ParameterError
 
 __all__ = ["transform"]
 
@@ -42,6 +43,11 @@ def transform(estimator: Any, X: Any, *, client: Any = None, block_size: int | N
     >>> np.allclose(codes, model.transform(X))
     True
     """
+    if not hasattr(estimator, "components_"):
+        raise ParameterError(
+            f"estimator should be fitted, but this {type(estimator).__name__} is not. Call fit "
+            "first."
+        )
     blocks = blocks_of(X, block_size)
     model = travelling(estimator)
     if collection(X) or all(isinstance(block, Lazy) for block in blocks.blocks):
