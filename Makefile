@@ -10,9 +10,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help:  ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.demo  ## Separate a generated scene and write a picture.
-	MPLBACKEND=Agg $(BIN)/python examples/separate_scene.py
-	@echo "The picture is $(CURDIR)/demo-output/separation.png"
+demo: $(VENV)/.demo  ## Separate a generated scene and write a report.
+	$(BIN)/thalweg demo --out demo-output/street --overwrite
 
 test: lint  ## Lint, check types, run all tests.
 	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
@@ -40,10 +39,10 @@ $(VENV)/.pip:
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
-	$(INSTALL) --group demo --editable .
+	$(INSTALL) --editable ".[app]"
 	@touch $@
 
-# dev includes demo
+# dev includes what the app needs
 $(VENV)/.dev: pyproject.toml | $(VENV)/.pip
 	$(INSTALL) --group dev --editable .
 	@touch $@ $(VENV)/.demo

@@ -21,6 +21,7 @@ _ODD = (
     *({"is": "float", "value": "inf"}, {"is": "dtype", "name": "O"}, {"is": "given", "class": "x"}),
     *({"is": "component", "room": "prox", "name": "box", "fields": {}}, {"is": "record"}),
     *({"is": "record", "class": "os.system", "fields": {"command": "true"}}, {"is": "scalar"}),
+    *({"is": "column", "name": "components_"}, {"is": "records", "class": "x", "fields": {}}),
 )
 _NAMES = ("is", "name", "class", "room", "fields", "items", "fit", "_x", "__dict__")
 _WIDTHS = {"1": 1, "2": 2, "4": 4, "8": 8}

@@ -13,8 +13,10 @@ SRC = Path(__file__).resolve().parents[1] / "src"
 # From the top to the ground. A room imports rooms of lower layers only; those that share a
 # layer do not know one another, except on the ground.
 LAYERS = (
+    {"__main__"},
     {"cli"},
-    {"apps", "report", "distributed"},
+    {"apps"},
+    {"report", "distributed"},
     {"streams", "estimators", "metrics", "synthetic"},
     {"checkpoint"},
     {"archetypes", "completion", "trackers", "updates"},

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thalweg import (
+        apps as apps,
         checkpoint as checkpoint,
         distributed as distributed,
         metrics as metrics,
+        report as report,
         streams as streams,
         synthetic as synthetic,
     )
@@ -76,10 +78,12 @@ _HOMES = {
     "Roseta": "thalweg.estimators",
     "SignSplitter": "thalweg.estimators.sign_splitter",
     "SparseArchetypalNMF": "thalweg.estimators",
+    "apps": "thalweg",
     "checkpoint": "thalweg",
     "distributed": "thalweg",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
+    "report": "thalweg",
     "rivals": "thalweg.estimators",
     "select": "thalweg.estimators.selection",
     "select_weight": "thalweg.estimators.selection",

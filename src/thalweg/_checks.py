@@ -1,9 +1,11 @@
-"""Checks of numbers among the parameters, worded in one place."""
+"""Checks of numbers among the parameters, and of what is installed, worded in one place."""
 
+from importlib import import_module
 from math import inf
 from numbers import Integral, Real
+from typing import Any
 
-from thalweg.errors import ParameterError
+from thalweg.errors import DependencyError, ParameterError
 
 
 def require_finite(**parameters: float) -> None:
@@ -44,3 +46,14 @@ def require_whole(least: int, /, **parameters: int) -> None:
                 f"{name} should be a whole number >= {least}, but {value!r} came. "
                 f"Give a number such as {name}={100 * least}."
             )
+
+
+def need(module: str, package: str) -> Any:
+    """Return a module of a package that is not installed with the library."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise DependencyError(
+            f"This needs {package}, which cannot be imported here ({error}). "
+            "Install it with: pip install 'thalweg[app]'"
+        ) from error

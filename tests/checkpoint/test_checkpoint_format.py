@@ -84,7 +84,7 @@ def test_other_files_are_not_checkpoints(tmp_path, raw):
 
 
 def test_a_newer_schema_is_told(forger):
-    assert_refused(forger.write(schema=2), "schema 2, and this version of the library reads up to")
+    assert_refused(forger.write(schema=2), "schema 2, and only a later version of the library")
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,12 @@ def test_unknown_estimators_are_refused(forger, name):
         {"is": "component", "room": "prox", "name": "l1", "fields": {"weight": -1.0}},
         {"is": "component", "room": "prox", "name": "l1", "fields": {"weight": "one"}},
         {"is": "component", "room": "prox", "name": "l1", "fields": {"__class__": 1}},
+        {"is": "records", "class": "estimators._noise.Noise", "fields": {"scale": 1.0}},
+        {"is": "records", "class": "estimators._noise.Noise", "fields": {}},
+        {"is": "records", "class": "estimators._noise.Noise", "fields": {"scale": [], "far": [1]}},
+        {"is": "records", "class": "estimators._noise.Noise", "fields": {"scal": [1]}},
+        {"is": "records", "class": "os.stat_result", "fields": {"st_mode": [1]}},
+        {"is": "column", "name": "components_"},
         {"is": "dtype", "name": "object"},
         {"is": "float", "value": "1e9"},
         {"is": "tuple", "items": "ab"},
@@ -259,6 +265,7 @@ def test_the_rest_of_the_manifest_is_checked(forger, key, value):
         b'{"content": NaN, "arrays": []}',
         b'{"content": {"a": ' + b"9" * 10_000 + b'}, "arrays": []}',
         b"\xff\xfe",
+        '{"content": {}, "arrays": []}'.encode("utf-16"),
         b"[" * 100_000,
         b'{"a":' * 100_000,
         b'"' + b'\\"' * 100_000,

@@ -6,12 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import thalweg
 from thalweg import RobustOnlineNMF, checkpoint, rivals, streams
 from thalweg.checkpoint import _classes
 from thalweg.divergences.mahalanobis import Mahalanobis
 from thalweg.errors import CheckpointError, ParameterError
+from thalweg.estimators import Progress
 from thalweg.prox.box import Box
 from thalweg.prox.elastic_net import ElasticNet
 
@@ -168,6 +170,22 @@ def test_names_of_features_and_the_output_that_was_asked_for(X, tmp_path):
     assert again.transform(frame).equals(model.transform(frame))
 
 
+def test_a_long_history_is_arrays(tmp_path):
+    model = RobustOnlineNMF(3, keep_history=True)
+    model.history_ = [Progress(i, None, i / 7, float("nan")) for i in range(10**5)]
+    path = checkpoint.save(tmp_path / "a.thalweg", model)
+    assert path.stat().st_size < 4e6  # 24 bytes for the numbers, 6 for each "null, "
+    again = checkpoint.load(path).estimator
+    assert list(leaves(again.history_)) == list(leaves(model.history_))
+
+
+def test_lists_of_numbers_stay_lists(tmp_path):
+    lists = [[1.5] * 20, [True] * 20, [2**70] * 20, [-(2**63) + 1] * 20, [1, 2.0] * 10, [3] * 20]
+    model = RobustOnlineNMF(3, init=lists)
+    again = through_a_file(model, tmp_path).estimator
+    assert list(leaves(again.init)) == list(leaves(lists))
+
+
 class OwnBox(Box):
     """A component that the library does not know."""
 
@@ -182,6 +200,36 @@ def test_what_is_not_the_librarys_own_is_given_again(X, tmp_path):
     assert again.callback is None
     assert np.array_equal(again.components_, model.components_)
     assert checkpoint.load(path, constraint=OwnBox(), callback=print).estimator.callback is print
+
+
+def test_a_run_goes_on_with_objects_of_others(X, tmp_path):
+    def fit(**options):
+        model = RobustOnlineNMF(3, constraint=OwnBox(upper=0.5), random_state=0)
+        return model.fit_stream(streams.open(X), batch_size=50, **options)
+
+    def stop(position):
+        if position.sample == 100:
+            raise StopError
+
+    with pytest.raises(StopError):
+        fit(checkpoint=tmp_path, callback=stop)
+    assert_same(fit(), fit(checkpoint=tmp_path, resume=True))
+
+
+def test_a_start_with_gaps_is_the_same_start(X, tmp_path):
+    init = np.full((3, 20), np.nan).astype(">f8")
+    path = checkpoint.save(tmp_path / "a.thalweg", RobustOnlineNMF(3, init=init))
+    checkpoint.restore(path, RobustOnlineNMF(3, init=init))
+    with pytest.raises(ParameterError, match="has init="):
+        checkpoint.restore(path, RobustOnlineNMF(3, init=np.nan_to_num(init)))
+
+
+def test_sparse_counts_go_on_bit_by_bit(tmp_path):
+    X = sparse.csr_array(np.random.default_rng(0).poisson(0.05, (400, 30)).astype(float))
+    model = thalweg.OnlineNMF(2, loss="kl", random_state=0).partial_fit(X[:200])
+    again = through_a_file(model, tmp_path).estimator
+    assert model.sparse_
+    assert_same(model.partial_fit(X[200:]), again.partial_fit(X[200:]))
 
 
 class OwnNMF(RobustOnlineNMF):

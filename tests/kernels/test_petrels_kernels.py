@@ -59,7 +59,7 @@ def moments(D: Array, L: Array, F: int) -> Array:
 def first(U: Array) -> tuple[Array, Array, Array]:
     """Return a packed basis with nothing learned."""
     blocks, K = pack(U), U.shape[1]
-    lower = np.zeros((len(blocks), K * (K - 1) // 2, _kernels.LANES), U.dtype)
+    lower = np.zeros((len(blocks), K * (K - 1) // 2, blocks.shape[2]), U.dtype)
     return blocks, np.zeros_like(blocks), lower
 
 

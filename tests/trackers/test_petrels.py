@@ -233,10 +233,11 @@ def dirty(seed: int, density: float = 0.2, intensity: float = 10.0) -> Any:
 def admm(x: Array, U: Array, knee: float, rounds: int, absolute: float, relative: float) -> Any:
     """Return what the kernel's Algorithm 2 ends with on a sample, all of it seen."""
     n, blocks = len(x), pack(U)
-    padded, mask, r = np.zeros((3, blocks.shape[0] * _kernels.LANES))
-    padded[:n], mask[:n], w = x, 1.0, np.empty(U.shape[1])
+    size = blocks.shape[0] * blocks.shape[2]
+    padded, r, desk = np.zeros(size), np.zeros(size), np.empty((3, size))
+    padded[:n], w = x, np.empty(U.shape[1])
     how = np.array([1.5, 1.5, 1.0, absolute, relative, rounds])
-    solved = kernel._admm(blocks, padded, mask, knee, 1e-12, how, w, r)
+    solved = kernel._admm(blocks, padded, knee, 1e-12, n, how, w, r, desk)
     return w, solved
 
 

@@ -21,8 +21,8 @@ from thalweg._kernels.grassmann import (
     track_l1,
     track_statistics,
 )
+from thalweg._kernels.lanes import BYTES
 from thalweg._kernels.petrels import (
-    LANES,
     LISTEN,
     huber_codes,
     least_squares_codes,
@@ -37,11 +37,11 @@ from thalweg._kernels.supports import offer_entries, sweep_supports
 
 __all__ = [
     "ADAPTIVE",
+    "BYTES",
     "CAPPED",
     "CONSTANT",
     "DIMINISHING",
     "GREEDY",
-    "LANES",
     "LISTEN",
     "PROXIMAL",
     "SOLVED",

@@ -1,11 +1,12 @@
 """Row-wise recursive least squares, and codes of a sample with and without outliers.
 
-Rows of the basis stand in blocks of ``LANES``, entry by entry: ``U[b, k, lane]`` is entry k of
-row ``LANES * b + lane``. The innermost loops run over lanes, do the same for each, and are
-vectorised by the compiler; what does not take part has the weight 0. Each row has a symmetric
-matrix H = L diag(d) L' of its own, of which the factors are kept, packed: the entry (r, j),
-r > j, of the unit triangle L is ``L[b, r (r - 1) / 2 + j, lane]``. Adding w w' to H through its
-factors keeps it positive definite whatever the rounding.
+Rows of the basis stand in blocks as long as a :class:`~thalweg._kernels.lanes.Vector`, entry by
+entry: ``U[b, k, lane]`` is entry k of row ``lanes * b + lane``. The innermost loops are over
+vectors, and do the same for all rows of a block. Rows beyond the last are zero, and so are their
+values; they take part, and change nothing. Each row has a symmetric matrix H = L diag(d) L' of
+its own, of which the factors are kept, packed: the entry (r, j), r > j, of the unit triangle L is
+``L[b, r (r - 1) / 2 + j, lane]``. Adding w w' to H through its factors keeps it positive definite
+whatever the rounding.
 """
 
 from math import exp, log, sqrt
@@ -14,18 +15,21 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-LANES = 64
+from thalweg._kernels.lanes import above, fill, larger, load, store, total
 
 # Share of the mean diagonal, in units of the rounding error, that is added to it, so that fewer
 # entries than codes still have one answer, close to that of least norm.
 _RIDGE = 1e4
 _CORRECTED = 3  # solutions with it, each of what the ones before have left
+_TEAM = 8  # blocks whose products are added up in lanes before they are summed
+_FEW = 8  # one entry of so many is few enough to correct a matrix instead of making it anew
 _CAP = 60  # steps of the exact fit; a few are the rule
 _WEIGHTED = 3  # of which the first are of reweighted least squares
 _HALVINGS = 30  # of a step that is too long, or doublings
 _FLAT = 0.1  # of the slope may be left at the end of a step
 _STILL = 1e-9  # of the knee that is no way to go
 _THIN = 16  # blocks of which one is looked at first, where there are many
+_MANY = 32  # blocks of these that are worth it
 _ROUNDS = 10  # of rejection
 _BELIEVED = 0.3  # share of the entries that a fit has to keep
 LISTEN = 16  # samples that only tell the noise level, before any changes the basis
@@ -48,69 +52,123 @@ def _seen(seen: Any, index: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _gather(values: Any, U: Any, index: Any, count: Any, x: Any, mask: Any, room: Any) -> Any:
+def _gather(values: Any, U: Any, index: Any, count: Any, x: Any, room: Any) -> Any:
     """Return the rows of U that are listed, in blocks, and set x to the values there.
 
-    Without gaps that is U itself. Where x has no value, the mask is 0 and the row is zero.
+    Without gaps that is U itself.
     """
-    blocks = (count + LANES - 1) // LANES
+    lanes = U.shape[2]
+    blocks = (count + lanes - 1) // lanes
+    x[count : blocks * lanes] = 0.0
     if count == values.size:
         x[:count] = values
-        atoms = U
-    else:
-        atoms = room[:blocks]
-        atoms[blocks - 1] = 0.0
-        for place in range(count):
-            i = index[place]
-            x[place] = values[i]
-            b, lane, source, target = i // LANES, i % LANES, place // LANES, place % LANES
-            for k in range(U.shape[1]):
-                atoms[source, k, target] = U[b, k, lane]
-    mask[:count] = 1.0
-    mask[count : blocks * LANES] = 0.0
-    x[count : blocks * LANES] = 0.0
+        return U
+    atoms = room[:blocks]
+    atoms[blocks - 1] = 0.0
+    for place in range(count):
+        i = index[place]
+        x[place] = values[i]
+        b, lane, source, target = i // lanes, i % lanes, place // lanes, place % lanes
+        for k in range(U.shape[1]):
+            atoms[source, k, target] = U[b, k, lane]
     return atoms
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _subtract(U: Any, w: Any, mask: Any, r: Any) -> Any:
-    """Take U w off r, where the mask is 1."""
-    K = U.shape[1]
-    row = np.empty(LANES, dtype=U.dtype)
-    for b in range(U.shape[0]):
-        start = b * LANES
-        for lane in range(LANES):
-            row[lane] = 0.0
-        for k in range(K):
-            step, atoms = w[k], U[b, k]
-            for lane in range(LANES):
-                row[lane] += step * atoms[lane]
-        for lane in range(LANES):
-            r[start + lane] -= mask[start + lane] * row[lane]
+@njit(cache=True, nogil=True, error_model="numpy")
+def _advance(
+    U: Any, delta: Any, r: Any, knee: Any, edge: Any, trial: Any, side: Any, g: Any
+) -> Any:
+    """Set trial = r - U delta, and g = U' psi(trial); return how many are elsewhere, and beyond.
 
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def _normal_equations(U: Any, weight: Any, y: Any, G: Any, g: Any) -> Any:
-    """Set G = sum_i weight_i u_i u_i' (its lower half) and g = sum_i y_i u_i."""
-    K = U.shape[1]
-    G[:] = 0.0
+    psi is the value within the knees, and +-edge beyond them: the derivative of Huber's function
+    with the edge at the knee, and that of the sum of squares of what is within with the edge 0.
+    ``side`` is -1, 0 or 1, and is compared with what it was.
+    """
+    B, K, lanes = U.shape
+    psi = np.empty(_TEAM * lanes, U.dtype)
+    elsewhere, beyond = fill(0.0, U), fill(0.0, U)
     g[:] = 0.0
-    scaled = np.empty(LANES, dtype=U.dtype)
-    for b in range(U.shape[0]):
-        start = b * LANES
+    for first in range(0, B, _TEAM):
+        size = min(_TEAM, B - first)
+        for b in range(size):
+            start, row = (first + b) * lanes, (first + b) * K * lanes
+            value = load(r, start)
+            for k in range(K):
+                value -= delta[k] * load(U, row + k * lanes)
+            now = above(value, knee) - above(-knee, value)
+            moved, out = now - load(side, start), now * now
+            elsewhere += moved * moved
+            beyond += out
+            store(side, start, now)
+            store(trial, start, value)
+            store(psi, b * lanes, (1.0 - out) * value + edge * now)
         for k in range(K):
-            atoms = U[b, k]
-            total = U.dtype.type(0.0)
-            for lane in range(LANES):
-                scaled[lane] = weight[start + lane] * atoms[lane]
-                total += y[start + lane] * atoms[lane]
-            g[k] += total
-            for m in range(k + 1):
-                other = U[b, m]
-                total = U.dtype.type(0.0)
-                for lane in range(LANES):
-                    total += scaled[lane] * other[lane]
-                G[k, m] += total
+            products = fill(0.0, U)
+            for b in range(size):
+                products += load(psi, b * lanes) * load(U, ((first + b) * K + k) * lanes)
+            g[k] += total(products)
+    return total(elsewhere), int(total(beyond))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gram(U: Any, weight: Any, G: Any) -> Any:
+    """Set G = sum_i weight_i u_i u_i', its lower half; two times two entries at a time."""
+    B, K, lanes = U.shape
+    even, odd = np.empty(_TEAM * lanes, U.dtype), np.empty(_TEAM * lanes, U.dtype)
+    G[:] = 0.0
+    for first in range(0, B, _TEAM):
+        size = min(_TEAM, B - first)
+        for k in range(0, K, 2):
+            k1 = min(k + 1, K - 1)
+            for b in range(size):
+                row, scale = (first + b) * K, load(weight, (first + b) * lanes)
+                store(even, b * lanes, scale * load(U, (row + k) * lanes))
+                store(odd, b * lanes, scale * load(U, (row + k1) * lanes))
+            for m in range(0, k + 1, 2):
+                m1 = min(m + 1, K - 1)
+                aa, ab, ba, bb = fill(0.0, U), fill(0.0, U), fill(0.0, U), fill(0.0, U)
+                for b in range(size):
+                    row, x, y = (first + b) * K, load(even, b * lanes), load(odd, b * lanes)
+                    u, v = load(U, (row + m) * lanes), load(U, (row + m1) * lanes)
+                    aa += x * u
+                    ab += x * v
+                    ba += y * u
+                    bb += y * v
+                G[k, m] += total(aa)
+                if m1 > m:
+                    G[k, m1] += total(ab)
+                if k1 > k:
+                    G[k1, m] += total(ba)
+                    if m1 > m:
+                        G[k1, m1] += total(bb)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _exchange(U: Any, side: Any, weight: Any, G: Any) -> Any:
+    """Correct G and its weights of 0 and 1 by the entries that came or went beyond the knees."""
+    B, K, lanes = U.shape
+    for b in range(B):
+        start = b * lanes
+        out = load(side, start)
+        moved = 1.0 - out * out - load(weight, start)
+        if total(moved * moved) == 0.0:
+            continue
+        for lane in range(lanes):
+            now = 1.0 if side[start + lane] == 0.0 else 0.0
+            change = now - weight[start + lane]
+            if change != 0.0:
+                weight[start + lane] = now
+                for k in range(K):
+                    scaled = change * U[b, k, lane]
+                    for m in range(k + 1):
+                        G[k, m] += scaled * U[b, m, lane]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _within(side: Any, weight: Any) -> Any:
+    """Set the weight to 1 within the knees, and to 0 beyond."""
+    for i in range(side.size):
+        weight[i] = 1.0 if side[i] == 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -128,13 +186,13 @@ def _substitute(G: Any, g: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve(G: Any, g: Any, ridge: Any, x: Any) -> Any:
-    """Solve G x = g; with a singular G close to the solution of least norm.
+def _solve(gram: Any, right: Any, ridge: Any, x: Any) -> Any:
+    """Solve G x = g, of which G has its lower half; if it is singular close to least norm.
 
     It is done with a ridge, a share of the mean diagonal, whose effect on x is then taken off:
     a bias, however small, would add up in a basis that codes are found with again and again.
-    G is overwritten by its factors, and g.
     """
+    G, g = gram.copy(), right.copy()
     K = g.size
     x[:] = 0.0
     mean = 0.0
@@ -160,20 +218,6 @@ def _solve(G: Any, g: Any, ridge: Any, x: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def _classify(r: Any, knee: Any, kind: Any, clipped: Any) -> Any:
-    """Set kind to the side of the knees that r is on, and r clipped; return how many changed."""
-    changes = 0
-    for i in range(r.size):
-        value = r[i]
-        beyond = abs(value) > knee
-        now = (1 if value > 0.0 else -1) if beyond else 0
-        clipped[i] = now * knee if beyond else value
-        changes += now != kind[i]
-        kind[i] = now
-    return changes
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def _slope(r: Any, trial: Any, share: Any, knee: Any) -> Any:
     """Return the slope of Huber's function on the way from r to trial, at a share of it."""
     total = 0.0
@@ -185,14 +229,13 @@ def _slope(r: Any, trial: Any, share: Any, knee: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _good_share(r: Any, trial: Any, knee: Any) -> Any:
+def _good_share(r: Any, trial: Any, knee: Any, first: Any, last: Any) -> Any:
     """Return how much of the way from r to trial to go, so that Huber's function falls well.
 
     All of it, if the slope at the end is much less steep than at the beginning; else less or
     more, until it is.
     """
-    low, high = 0.0, 1.0
-    below, above = _slope(r, trial, low, knee), _slope(r, trial, high, knee)
+    low, high, below, above = 0.0, 1.0, first, last
     steep = _FLAT * abs(below)
     for _ in range(_HALVINGS):
         if not above < -steep:
@@ -224,100 +267,88 @@ def _near(r: Any, trial: Any, distance: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _huber(
-    U: Any, x: Any, mask: Any, knee: Any, ridge: Any, cap: Any, w: Any, r: Any, desk: Any
+    U: Any, x: Any, knee: Any, ridge: Any, cap: Any, count: Any, w: Any, r: Any, desk: Any
 ) -> Any:
-    """Minimise sum_i huber(x_i - u_i' w; knee) over the entries of the mask, from w as it comes.
+    """Minimise sum_i huber(x_i - u_i' w; knee) over the first ``count`` entries, from w.
 
     It is min_s |x - U w - s|^2 / 2 + knee |s|_1. Newton's step is exact once it leaves every
     entry on its side of the knees; before, it is made shorter or longer until it descends well.
     The first steps, and those without an entry within the knees, are of reweighted least
     squares. Return whether the minimum was reached within the cap on steps.
     """
-    K = w.size
-    n = x.size
+    K, n = w.size, x.size
     G, g, delta = np.empty((K, K)), np.empty(K), np.empty(K)
-    kind = np.full(n, 2, dtype=np.int8)
-    clipped, weight, trial = desk[0, :n], desk[1, :n], desk[2, :n]
+    side, weight, trial = desk[0, :n], desk[1, :n], desk[2, :n]
     begun = np.any(w != 0.0)
-    r[:] = x
-    _subtract(U, w, mask, r)
-    _classify(r, knee, kind, clipped)
+    edge = knee if knee < np.inf else U.dtype.type(0.0)
+    changes, beyond = _advance(U, w, x, knee, edge, r, side, g)
+    known = False
     for step in range(cap):
-        inside = 0
-        for i in range(n):
-            weight[i] = mask[i] if kind[i] == 0 else 0.0
-            inside += weight[i] != 0.0
         careful = step < _WEIGHTED and not begun
-        newton = inside > 0 and not careful
-        if not newton:
-            for i in range(n):
-                if kind[i] != 0:
-                    weight[i] = knee / abs(r[i])
-        _normal_equations(U, weight, clipped, G, g)
+        newton = beyond < count and not careful
+        if newton and known and changes * _FEW < n:
+            _exchange(U, side, weight, G)
+        else:
+            _within(side, weight)
+            if not newton:
+                for i in range(n):
+                    if side[i] != 0.0:
+                        weight[i] = knee / abs(r[i])
+            _gram(U, weight, G)
+        known = newton
         _solve(G, g, ridge, delta)
-        trial[:] = r
-        _subtract(U, delta, mask, trial)
-        changes = _classify(trial, knee, kind, clipped)
-        still = changes == 0 and (newton or _near(r, trial, _STILL * knee))
-        share = 1.0 if careful or still else _good_share(r, trial, knee)
+        first = -np.dot(delta, g)
+        changes, beyond = _advance(U, delta, r, knee, edge, trial, side, g)
+        still = changes == 0.0 and (newton or _near(r, trial, _STILL * knee))
+        share = 1.0
+        if not (careful or still):
+            share = _good_share(r, trial, knee, first, -np.dot(delta, g))
         if share != 1.0:
-            for i in range(n):
-                trial[i] = r[i] + share * (trial[i] - r[i])
-            _classify(trial, knee, kind, clipped)
+            delta *= share
+            _, beyond = _advance(U, delta, r, knee, edge, trial, side, g)
+            changes = n
         r[:] = trial
         for k in range(K):
-            w[k] += share * delta[k]
+            w[k] += delta[k]
         if still and not careful:
             return True
     return False
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sketch(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, w: Any, desk: Any) -> Any:
+def _sketch(U: Any, x: Any, knee: Any, ridge: Any, w: Any, desk: Any) -> Any:
     """Set w to the minimum of Huber's function over a few of many blocks, to begin with."""
-    blocks = U.shape[0] // _THIN
-    if blocks < 2:
+    blocks, lanes = U.shape[0] // _THIN, U.shape[2]
+    if blocks < _MANY:
         return
-    n = blocks * LANES
-    atoms = np.empty((blocks, U.shape[1], LANES), U.dtype)
-    values, there, r = np.empty((3, n), U.dtype)
+    n = blocks * lanes
+    atoms = np.empty((blocks, U.shape[1], lanes), U.dtype)
+    values, r = np.empty(n, U.dtype), np.empty(n, U.dtype)
     for b in range(blocks):
         atoms[b] = U[b * _THIN]
-        here, source = b * LANES, b * _THIN * LANES
-        values[here : here + LANES] = x[source : source + LANES]
-        there[here : here + LANES] = mask[source : source + LANES]
-    _huber(atoms, values, there, knee, ridge, _CAP, w, r, desk)
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def _keep(r: Any, mask: Any, limit: Any, clean: Any) -> Any:
-    """Set clean to the entries with |r| up to the limit; return their number and the changes."""
-    count = 0
-    changes = 0
-    for i in range(r.size):
-        now = mask[i] if abs(r[i]) <= limit else 0.0
-        count += now != 0.0
-        changes += now != clean[i]
-        clean[i] = now
-    return count, changes
+        here, source = b * lanes, b * _THIN * lanes
+        values[here : here + lanes] = x[source : source + lanes]
+    _huber(atoms, values, knee, ridge, _CAP, n, w, r, desk)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _refit(U: Any, x: Any, mask: Any, clean: Any, ridge: Any, w: Any, r: Any, desk: Any) -> Any:
-    """Set w to the least-squares codes of the clean entries, and r to the residual of all."""
-    K = w.size
-    G, g, y = np.empty((K, K)), np.empty(K), desk[0, : x.size]
-    for i in range(x.size):
-        y[i] = clean[i] * x[i]
-    _normal_equations(U, clean, y, G, g)
+def _least_squares(U: Any, x: Any, ridge: Any, w: Any, r: Any, desk: Any) -> Any:
+    """Set w to the least-squares codes of all entries, and r to their residual."""
+    K, n = w.size, x.size
+    G, g = np.empty((K, K)), np.empty(K)
+    side, weight = desk[0, :n], desk[1, :n]
+    infinite = U.dtype.type(np.inf)
+    weight[:] = 1.0
+    w[:] = 0.0
+    _gram(U, weight, G)
+    _advance(U, w, x, infinite, 0.0, r, side, g)
     _solve(G, g, ridge, w)
-    r[:] = x
-    _subtract(U, w, mask, r)
+    _advance(U, w, x, infinite, 0.0, r, side, g)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _reject(
-    U: Any, x: Any, mask: Any, limit: Any, least: Any, ridge: Any,
+    U: Any, x: Any, limit: Any, least: Any, ridge: Any, count: Any,
     w: Any, r: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
     """Fit the entries within the limit, until these stay the same; return their number.
@@ -325,28 +356,39 @@ def _reject(
     If fewer than ``least`` are left, few entries fit one another by chance: then the fit is left
     as it came, which all entries had a say in.
     """
-    first = w.copy()
-    count, _ = _keep(r, mask, limit, clean)
-    for _ in range(_ROUNDS):
-        if count < least:
+    K, n = w.size, x.size
+    G, g, delta, first = np.empty((K, K)), np.empty(K), np.zeros(K), w.copy()
+    side, weight = desk[0, :n], desk[1, :n]
+    changes, beyond = _advance(U, delta, r, limit, 0.0, r, side, g)
+    for step in range(_ROUNDS):
+        if count - beyond < least:
             w[:] = first
-            r[:] = x
-            _subtract(U, w, mask, r)
-            count, _ = _keep(r, mask, limit, clean)
+            _, beyond = _advance(U, w, x, limit, 0.0, r, side, g)
             break
-        _refit(U, x, mask, clean, ridge, w, r, desk)
-        count, changes = _keep(r, mask, limit, clean)
-        if changes == 0:
+        if step > 0 and changes * _FEW < n:
+            _exchange(U, side, weight, G)
+        else:
+            _within(side, weight)
+            _gram(U, weight, G)
+        _solve(G, g, ridge, delta)
+        for k in range(K):
+            w[k] += delta[k]
+        changes, beyond = _advance(U, delta, r, limit, 0.0, r, side, g)
+        if changes == 0.0:
             break
-    return count
+    _within(side, clean)
+    return count - beyond
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def _squares(r: Any, weight: Any) -> Any:
-    total = 0.0
-    for i in range(r.size):
-        total += weight[i] * r[i] * r[i]
-    return total
+@njit(cache=True, nogil=True, error_model="numpy")
+def _squares(r: Any, weight: Any, like: Any) -> Any:
+    """Return the weighted sum of squares of as many entries as there are rows in the blocks."""
+    lanes = like.shape[2]
+    sums = fill(0.0, like)
+    for start in range(0, like.shape[0] * lanes, lanes):
+        value = load(r, start)
+        sums += load(weight, start) * value * value
+    return float(total(sums))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -362,7 +404,7 @@ def _quantiles(r: Any, count: Any, K: Any) -> Any:
     return sizes[zeros + rest // 2], sizes[zeros + int(_LOW * rest)]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(cache=True, nogil=True, error_model="numpy")
 def _recurse(
     U: Any, D: Any, L: Any, w: Any, x: Any, clean: Any, forgetting: Any, floor: Any, step: Any
 ) -> Any:
@@ -372,51 +414,41 @@ def _recurse(
     (1974), method C1, from which the gain H^-1 w is one back substitution away: with
     H+ = L+ D+ L+', the numbers b of that method are D+^-1 L+^-1 w.
     """
-    K = w.size
-    z, gain = np.empty((K, LANES), dtype=U.dtype), np.empty((K, LANES), dtype=U.dtype)
-    left, error = np.empty(LANES, dtype=U.dtype), np.empty(LANES, dtype=U.dtype)
-    one = U.dtype.type(1.0)
-    for b in range(U.shape[0]):
-        start = b * LANES
-        for lane in range(LANES):
-            left[lane] = one
-            error[lane] = x[start + lane]
-        for k in range(K):
-            weight, atoms = w[k], U[b, k]
-            for lane in range(LANES):
-                z[k, lane] = weight * clean[start + lane]
-                error[lane] -= weight * atoms[lane]
-        for j in range(K):
-            diagonal = D[b, j]
-            for lane in range(LANES):
-                p = z[j, lane]
-                old = max(forgetting * diagonal[lane], floor)
-                new = old + left[lane] * p * p
-                inverse = one / new
-                gain[j, lane] = left[lane] * p * inverse
-                left[lane] *= old * inverse
-                diagonal[lane] = new
-            for r in range(j + 1, K):
-                column = L[b, r * (r - 1) // 2 + j]
-                for lane in range(LANES):
-                    rest = z[r, lane] - z[j, lane] * column[lane]
-                    z[r, lane] = rest
-                    column[lane] += gain[j, lane] * rest
+    B, K, lanes = U.shape
+    triangle = L.shape[1]
+    p, gain = np.empty(K * lanes, U.dtype), np.empty(K * lanes, U.dtype)
+    for b in range(B):
+        mark, error, left = load(clean, b * lanes), load(x, b * lanes), fill(1.0, U)
+        for r in range(K):
+            atom, column = (b * K + r) * lanes, (b * triangle + r * (r - 1) // 2) * lanes
+            error -= w[r] * load(U, atom)
+            z = w[r] * mark
+            for j in range(r):
+                entry = load(L, column + j * lanes)
+                z -= load(p, j * lanes) * entry
+                store(L, column + j * lanes, entry + load(gain, j * lanes) * z)
+            old, weighted = larger(forgetting * load(D, atom), floor), left * z
+            new = old + weighted * z
+            inverse = 1.0 / new
+            store(D, atom, new)
+            store(p, r * lanes, z)
+            store(gain, r * lanes, weighted * inverse)
+            left *= old * inverse
+        error *= step * mark
         for j in range(K - 1, -1, -1):
+            z = load(gain, j * lanes)
             for r in range(j + 1, K):
-                column = L[b, r * (r - 1) // 2 + j]
-                for lane in range(LANES):
-                    gain[j, lane] -= column[lane] * gain[r, lane]
-        for lane in range(LANES):
-            error[lane] *= step * clean[start + lane]
-        for k in range(K):
-            atoms = U[b, k]
-            for lane in range(LANES):
-                atoms[lane] += error[lane] * gain[k, lane]
+                entry = load(L, (b * triangle + r * (r - 1) // 2 + j) * lanes)
+                z -= entry * load(gain, r * lanes)
+            store(gain, j * lanes, z)
+            atom = (b * K + j) * lanes
+            store(U, atom, load(U, atom) + error * z)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _admm(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, admm: Any, w: Any, r: Any) -> Any:
+def _admm(
+    U: Any, x: Any, knee: Any, ridge: Any, count: Any, admm: Any, w: Any, r: Any, desk: Any
+) -> Any:
     """Minimise what :func:`_huber` does by Algorithm 2 of [T], as it is meant, from w = 0.
 
     ``admm`` holds rho1, rho2, Huber's knee in (22), the absolute and the relative tolerance,
@@ -425,12 +457,16 @@ def _admm(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, admm: Any, w: Any, r
     """
     n, K = x.size, w.size
     rho1, rho2, fit_knee, absolute = admm[0], admm[1], admm[2] * knee, admm[3] * knee
-    G, g = np.empty((K, K)), np.empty(K)
-    s, dual, e, target = np.zeros(n), np.zeros(n), np.zeros(n), np.empty_like(x)
+    G, g, nothing = np.empty((K, K)), np.empty(K), np.zeros(K)
+    s, dual, e = np.zeros(n), np.zeros(n), np.zeros(n)
+    side, weight, target = desk[0, :n], desk[1, :n], desk[2, :n]
+    infinite = U.dtype.type(np.inf)
+    weight[:] = 1.0
+    _gram(U, weight, G)
     w[:] = 0.0
     r[:] = x
     for _ in range(int(admm[5])):
-        change = size = count = 0.0
+        change = size = 0.0
         for i in range(n):
             u = (r[i] + rho1 * (s[i] - dual[i])) / (1.0 + rho1)  # [T] (15), its sign corrected
             both = u + dual[i]
@@ -438,17 +474,15 @@ def _admm(U: Any, x: Any, mask: Any, knee: Any, ridge: Any, admm: Any, w: Any, r
             dual[i] = both - shrunk  # [T] Algorithm 2, line 10
             change += (shrunk - s[i]) ** 2
             size += dual[i] ** 2
-            count += mask[i]
             s[i] = shrunk
-            target[i] = mask[i] * (x[i] - s[i] + e[i])
-        _normal_equations(U, mask, target, G, g)
+            target[i] = x[i] - s[i] + e[i]
+        _advance(U, nothing, target, infinite, 0.0, target, side, g)
         _solve(G, g, ridge, w)  # [T] (20)
-        r[:] = x
-        _subtract(U, w, mask, r)
+        _advance(U, w, x, infinite, 0.0, r, side, g)
         for i in range(n):
             z = s[i] - r[i]  # [T] (21)
             shrunk = np.sign(z) * max(abs(z) - fit_knee * (1.0 + 1.0 / rho2), 0.0)
-            e[i] = mask[i] * (rho2 * z + shrunk) / (1.0 + rho2)  # [T] (22)
+            e[i] = (rho2 * z + shrunk) / (1.0 + rho2)  # [T] (22)
         if sqrt(change) < sqrt(count) * absolute + admm[4] * rho1 * sqrt(size):
             return True
     return False
@@ -462,7 +496,7 @@ def _few(count: Any, K: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fit(
-    U: Any, x: Any, mask: Any, count: Any, scale: Any, rule: Any, admm: Any,
+    U: Any, x: Any, count: Any, scale: Any, rule: Any, admm: Any,
     w: Any, r: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
     """Fit a sample, and reject what lies beyond the limit of the rule.
@@ -477,23 +511,23 @@ def _fit(
     w[:] = 0.0
     solved = True
     if _few(count, K):
-        _refit(U, x, mask, mask, ridge, w, r, desk)
+        _least_squares(U, x, ridge, w, r, desk)
     else:
         knee = U.dtype.type(rule[0] * scale if known else 1e-2 * _quantiles(x, count, 0)[0])
         if admm.size > 0:
-            solved = _admm(U, x, mask, knee, ridge, admm, w, r)
+            solved = _admm(U, x, knee, ridge, count, admm, w, r, desk)
         else:
-            _sketch(U, x, mask, knee, ridge, w, desk)
-            solved = _huber(U, x, mask, knee, ridge, _CAP, w, r, desk)
+            _sketch(U, x, knee, ridge, w, desk)
+            solved = _huber(U, x, knee, ridge, _CAP, count, w, r, desk)
     middle, low = _quantiles(r, count, K)
     if not known:
         scale = 1.4826 * middle
     limit = rule[1] * scale
     if not _few(count, K):
         least = max(K + 1, int(_BELIEVED * count))
-        kept = _reject(U, x, mask, U.dtype.type(limit), least, ridge, w, r, clean, desk)
-    elif _squares(r, mask) <= limit * limit * (count - K):
-        clean[:] = mask
+        kept = _reject(U, x, U.dtype.type(limit), least, ridge, count, w, r, clean, desk)
+    elif _squares(r, desk[1], U) <= limit * limit * (count - K):
+        clean[:] = 1.0
         kept = count
     else:
         clean[:] = 0.0
@@ -562,12 +596,27 @@ def _believe(noise: Any, spare: Any, count: Any, w: Any, rule: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _scatter(index: Any, count: Any, x: Any, clean: Any, whole: Any, kept: Any) -> Any:
-    """Put x and the clean marks of the listed places where they belong, zero elsewhere."""
+    """Return x and the clean marks where they belong: themselves, if all places are listed."""
+    if count == index.size:
+        return x, clean
     whole[:] = 0.0
     kept[:] = 0.0
     for place in range(count):
         whole[index[place]] = x[place]
         kept[index[place]] = clean[place]
+    return whole, kept
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _put_outliers(index: Any, count: Any, r: Any, clean: Any, out: Any) -> Any:
+    """Set the residuals that are not clean where they belong, and 0 elsewhere."""
+    if count == out.size:
+        for i in range(count):
+            out[i] = r[i] * (1.0 - clean[i])
+        return
+    out[:] = 0.0
+    for place in range(count):
+        out[index[place]] = r[place] * (1.0 - clean[place])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -600,24 +649,24 @@ def track_least_squares(
     U, D and L are changed; codes and median residuals, with the basis before each row, go to H
     and ``error``.
     """
-    K, n = U.shape[1], U.shape[0] * LANES
+    K, n = U.shape[1], U.shape[0] * U.shape[2]
     ridge = _RIDGE * np.finfo(U.dtype).eps
-    index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(K, U.dtype)
-    x, mask, r, whole, kept = np.empty((5, n), U.dtype)
-    desk = np.empty((1, n), U.dtype)
+    index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(K, U.dtype)
+    desk, shelf = np.empty((2, n), U.dtype), np.empty((4, n), U.dtype)
+    x, r, whole, kept = shelf[0], shelf[1], shelf[2], shelf[3]
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         if count == 0:
             H[t] = 0.0
             error[t] = np.nan
             continue
-        atoms = _gather(X[t], U, index, count, x, mask, room)
-        m = atoms.shape[0] * LANES
-        _refit(atoms, x[:m], mask[:m], mask[:m], ridge, w, r[:m], desk)
+        atoms = _gather(X[t], U, index, count, x, room)
+        m = atoms.shape[0] * U.shape[2]
+        _least_squares(atoms, x[:m], ridge, w, r[:m], desk)
         H[t] = w
         error[t] = _quantiles(r, count, K)[0] if count > K else np.nan
-        _scatter(index, count, x, mask, whole, kept)
-        _learn(U, D, L, w, whole, kept, _squares(r[:m], mask), 0.0, motion)
+        values, marks = _scatter(index, count, x, desk[1], whole, kept)
+        _learn(U, D, L, w, values, marks, _squares(r, desk[1], atoms), 0.0, motion)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -633,10 +682,10 @@ def track_rejecting(
     geometric mean of |w|^2, the mean share kept, and the scales of the first samples. U, D, L
     and ``noise`` are changed.
     """
-    K, n = U.shape[1], U.shape[0] * LANES
-    index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(K, U.dtype)
-    x, mask, r, clean, whole, kept = np.empty((6, n), U.dtype)
-    desk = np.empty((3, n), U.dtype)
+    K, n = U.shape[1], U.shape[0] * U.shape[2]
+    index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(K, U.dtype)
+    desk, shelf = np.empty((3, n), U.dtype), np.empty((5, n), U.dtype)
+    x, r, clean, whole, kept = shelf[0], shelf[1], shelf[2], shelf[3], shelf[4]
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         if count == 0:
@@ -644,45 +693,42 @@ def track_rejecting(
             R[t] = 0.0
             error[t] = np.nan
             continue
-        atoms = _gather(X[t], U, index, count, x, mask, room)
-        m = atoms.shape[0] * LANES
+        atoms = _gather(X[t], U, index, count, x, room)
+        m = atoms.shape[0] * U.shape[2]
         listening = noise[2] < LISTEN and noise[1] != np.inf
         known = 0.0 if listening else sqrt(noise[0])
         scale, middle, low, spare, _ = _fit(
-            atoms, x[:m], mask[:m], count, known, rule, admm, w, r[:m], clean[:m], desk
+            atoms, x[:m], count, known, rule, admm, w, r[:m], clean[:m], desk
         )
         H[t] = w
-        R[t] = 0.0
-        for place in range(count):
-            R[t, index[place]] = r[place] * (mask[place] - clean[place])
+        _put_outliers(index, count, r, clean, R[t])
         error[t] = middle if count > K else np.nan
         if count <= K:
             continue
-        squares = _squares(r[:m], clean)
+        squares = _squares(r, clean, atoms)
         if listening:
             _listen(noise, scale, spare)
         else:
             _hear(noise, squares, low, spare, rule)
         if _believe(noise, spare, count, w, rule):
-            _scatter(index, count, x, clean, whole, kept)
-            _learn(U, D, L, w, whole, kept, squares, noise[3], motion)
+            values, marks = _scatter(index, count, x, clean, whole, kept)
+            _learn(U, D, L, w, values, marks, squares, noise[3], motion)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def least_squares_codes(X: Any, seen: Any, U: Any, H: Any) -> Any:
     """Set the rows of H to the least-squares codes of the rows of X on the entries seen."""
-    n = U.shape[0] * LANES
+    n = U.shape[0] * U.shape[2]
     ridge = _RIDGE * np.finfo(U.dtype).eps
-    index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
-    x, mask, r = np.empty((3, n), U.dtype)
-    desk = np.empty((3, n), U.dtype)
+    index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
+    x, r, desk = np.empty(n, U.dtype), np.empty(n, U.dtype), np.empty((3, n), U.dtype)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
         if count > 0:
-            atoms = _gather(X[t], U, index, count, x, mask, room)
-            m = atoms.shape[0] * LANES
-            _refit(atoms, x[:m], mask[:m], mask[:m], ridge, w, r[:m], desk)
+            atoms = _gather(X[t], U, index, count, x, room)
+            m = atoms.shape[0] * U.shape[2]
+            _least_squares(atoms, x[:m], ridge, w, r[:m], desk)
         H[t] = w
 
 
@@ -692,23 +738,20 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
 
     Where only few entries were seen it is that of the sum of squares.
     """
-    n = U.shape[0] * LANES
+    n = U.shape[0] * U.shape[2]
     ridge = _RIDGE * np.finfo(U.dtype).eps
-    index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
-    x, mask, r = np.empty((3, n), U.dtype)
-    desk = np.empty((3, n), U.dtype)
+    index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
+    x, r, desk = np.empty(n, U.dtype), np.empty(n, U.dtype), np.empty((3, n), U.dtype)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
         solved[t] = True
         if count > 0:
             w[:] = H[t]
-            atoms = _gather(X[t], U, index, count, x, mask, room)
-            m = atoms.shape[0] * LANES
+            atoms = _gather(X[t], U, index, count, x, room)
+            m = atoms.shape[0] * U.shape[2]
             bend = np.inf if _few(count, w.size) else knee
-            solved[t] = _huber(
-                atoms, x[:m], mask[:m], U.dtype.type(bend), ridge, cap, w, r[:m], desk
-            )
+            solved[t] = _huber(atoms, x[:m], U.dtype.type(bend), ridge, cap, count, w, r[:m], desk)
         H[t] = w
 
 
@@ -720,21 +763,20 @@ def rejecting_codes(
 
     With a scale of 0 each row has one of its own.
     """
-    n = U.shape[0] * LANES
-    index, room, w = np.empty(n, np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
-    x, mask, r, clean = np.empty((4, n), U.dtype)
-    desk = np.empty((3, n), U.dtype)
+    n = U.shape[0] * U.shape[2]
+    index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
+    desk, shelf = np.empty((3, n), U.dtype), np.empty((3, n), U.dtype)
+    x, r, clean = shelf[0], shelf[1], shelf[2]
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
         R[t] = 0.0
         solved[t] = True
         if count > 0:
-            atoms = _gather(X[t], U, index, count, x, mask, room)
-            m = atoms.shape[0] * LANES
+            atoms = _gather(X[t], U, index, count, x, room)
+            m = atoms.shape[0] * U.shape[2]
             _, _, _, _, solved[t] = _fit(
-                atoms, x[:m], mask[:m], count, scale, rule, admm, w, r[:m], clean[:m], desk
+                atoms, x[:m], count, scale, rule, admm, w, r[:m], clean[:m], desk
             )
-        for place in range(count):
-            R[t, index[place]] = r[place] * (mask[place] - clean[place])
+        _put_outliers(index, count, r, clean, R[t])
         H[t] = w

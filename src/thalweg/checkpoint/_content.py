@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thalweg import __version__
 from thalweg._checks import require_whole
-from thalweg.checkpoint import _classes, _tree
+from thalweg.checkpoint import _classes
+from thalweg.checkpoint._decode import decode, describe
+from thalweg.checkpoint._encode import Arrays, Foreign, encode
 from thalweg.checkpoint._format import Fault
 from thalweg.errors import ParameterError
 
 __all__ = ["checked", "estimator", "of", "position", "put_into"]
 
 Content = dict[str, Any]
-Arrays = dict[str, NDArray[Any]]
 
 _KEYS = {"version", "estimator", "parameters", "state", "position", "batch_size", "extra"}
 _ATTRIBUTE = re.compile(r"_?[a-z]\w*")
@@ -70,7 +70,7 @@ def estimator(content: Content, arrays: Arrays, given: dict[str, Any]) -> Any:
                 f"{name} was an object of your own class {node.get('class')}, which is not written "
                 f"into files. Give it again: load(path, {name}=...)."
             )
-        parameters[name] = None if left_out else _tree.decode(node, arrays)
+        parameters[name] = None if left_out else decode(node, arrays)
     try:
         model = cls(**{**parameters, **given})
     except TypeError as error:
@@ -87,11 +87,11 @@ def put_into(model: Any, content: Content, arrays: Arrays, path: Any) -> None:
     for name, node in {"estimator": content["estimator"], **content["parameters"]}.items():
         theirs, ours = _belonging(name, arrays), _belonging(name, own)
         if _kind(node) == _kind(mine.get(name)) == "random":
-            generators[name] = _tree.decode(node, theirs)
+            generators[name] = decode(node, theirs)
         elif name != _CALLBACK and not (mine.get(name) == node and _equal(theirs, ours)):
             raise ParameterError(
-                f"A run should go on as it began, but {path} has {name}={_tree.describe(node)}, "
-                f"and {name}={_tree.describe(mine.get(name))} came. Set it to what it was, or "
+                f"A run should go on as it began, but {path} has {name}={describe(node)}, "
+                f"and {name}={describe(mine.get(name))} came. Set it to what it was, or "
                 "begin anew in another folder."
             )
     state = _decode_state(content, type(model), arrays)
@@ -128,9 +128,9 @@ def _parameters(model: Any, arrays: Arrays) -> dict[str, Any]:
     for name, value in model.get_params(deep=False).items():
         own: Arrays = {}
         try:
-            nodes[name] = _tree.encode(value, name, own)
+            nodes[name] = encode(value, name, own)
             arrays.update(own)
-        except _tree.Foreign:
+        except Foreign:
             nodes[name] = {"is": "given", "class": type(value).__name__}
     return nodes
 
@@ -139,8 +139,8 @@ def _state(model: Any, arrays: Arrays) -> dict[str, Any]:
     known = model.get_params(deep=False)
     state = {name: value for name, value in vars(model).items() if name not in known}
     try:
-        return {name: _tree.encode(value, name, arrays) for name, value in state.items()}
-    except _tree.Foreign as foreign:
+        return {name: encode(value, name, arrays) for name, value in state.items()}
+    except Foreign as foreign:
         raise ParameterError(
             f"An estimator should hold numbers, texts and arrays, but {foreign}. "
             "Take away what was put there from outside."
@@ -151,7 +151,7 @@ def _decode_state(content: Content, cls: type[Any], arrays: Arrays) -> dict[str,
     for name in content["state"]:
         if not _ATTRIBUTE.fullmatch(name) or hasattr(cls, name):
             raise Fault(f"has a state {name!r}, which no estimator has")
-    state = {name: _tree.decode(node, arrays) for name, node in content["state"].items()}
+    state = {name: decode(node, arrays) for name, node in content["state"].items()}
     if arrays:
         raise Fault(f"has an array {min(arrays)!r} that nothing uses")
     return state
@@ -184,6 +184,7 @@ def _belonging(name: str, arrays: Arrays) -> Arrays:
 
 def _equal(theirs: Arrays, ours: Arrays) -> bool:
     return theirs.keys() == ours.keys() and all(
-        array.dtype == ours[name].dtype and np.array_equal(array, ours[name])
+        np.array_equal(array, ours[name], equal_nan=array.dtype.kind == "f")
+        and array.dtype == ours[name].dtype.newbyteorder("<")
         for name, array in theirs.items()
     )

@@ -6,7 +6,8 @@ from os import PathLike, fstat
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from thalweg.checkpoint import _content, _format, _tree
+from thalweg.checkpoint import _content, _format
+from thalweg.checkpoint._decode import describe
 from thalweg.checkpoint._format import Fault
 from thalweg.checkpoint._write import write_whole
 from thalweg.errors import CheckpointError
@@ -223,7 +224,7 @@ def read_manifest(path: str | PathLike[str]) -> Manifest:
         content = _content.checked(header.content)
         return Manifest(
             content["estimator"],
-            {name: _tree.describe(node) for name, node in content["parameters"].items()},
+            {name: describe(node) for name, node in content["parameters"].items()},
             {spec.name: (spec.dtype, spec.shape) for spec in header.specs},
             None if content["position"] is None else tuple(content["position"]),
             content["batch_size"],

@@ -97,8 +97,10 @@ def read_header(file: BinaryIO, size: int) -> Header:
         raise Fault(f"ends after {len(begin)} bytes, in the middle of its preamble")
     schema, length = _NUMBERS.unpack_from(begin, len(_MARK))
     if schema > SCHEMA:
-        raise Fault(f"is of schema {schema}, and this version of the library reads up to {SCHEMA}")
-    if length > min(_LONGEST, size - _BEGIN):
+        raise Fault(f"is of schema {schema}, and only a later version of the library can read it")
+    if length > _LONGEST:
+        raise Fault(f"has a header of {length} bytes, of which {_LONGEST} are the most")
+    if length > size - _BEGIN:
         raise Fault(f"should have a header of {length} bytes, but has {size - _BEGIN} in all")
     header = file.read(length)
     if sha256(begin[:-_DIGEST] + header).digest() != begin[-_DIGEST:]:
@@ -139,10 +141,9 @@ def _lay(array: NDArray[Any]) -> tuple[NDArray[Any], list[int]]:
     The order is kept since sums depend on it in their last bits.
     """
     axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    ordered = array.transpose(axes)
     kind = array.dtype.newbyteorder("<")
-    return np.ascontiguousarray(array.transpose(axes), kind).reshape(
-        [array.shape[axis] for axis in axes]
-    ), axes
+    return np.ascontiguousarray(ordered, kind).reshape(ordered.shape), axes
 
 
 def _raw(flat: NDArray[Any]) -> memoryview:
@@ -152,7 +153,7 @@ def _raw(flat: NDArray[Any]) -> memoryview:
 def _parsed(header: bytes) -> tuple[dict[str, Any], tuple[Spec, ...]]:
     _check_extent(header)
     try:
-        found = json.loads(header, parse_constant=_refuse)
+        found = json.loads(header.decode("ascii"), parse_constant=_refuse)
         content, table = found["content"], found["arrays"]
         specs = tuple(_spec(*row) for row in table)
     except (ValueError, TypeError, KeyError, RecursionError) as error:

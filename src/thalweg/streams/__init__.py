@@ -76,11 +76,13 @@ def _format(source: Any) -> str:
     if not isinstance(source, (str, PathLike)):
         return "array"
     path = Path(source)
-    if path.is_dir() or _is_pattern(path):
+    if path.is_dir():
         return "images"
     for name, kind in members("thalweg.streams").items():
         if path.suffix.lower() in kind.suffixes:
             return name
+    if _is_pattern(path):
+        return "images"
     known = [s for kind in members("thalweg.streams").values() for s in kind.suffixes]
     raise InputError(
         f"{path} should end in one of {', '.join(known)}, but it ends in {path.suffix!r}. Rename "

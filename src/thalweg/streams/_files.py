@@ -1,14 +1,14 @@
 """Checks that the sources share: files, number types, columns, libraries that may be absent."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from thalweg.errors import DependencyError, InputError, ParameterError
+from thalweg._checks import need
+from thalweg.errors import InputError, ParameterError
 
 __all__ = ["check_dtype", "check_size", "existing", "need", "pick"]
 
@@ -22,17 +22,6 @@ def existing(source: str | PathLike[str]) -> Path:
             f"{path} should be a file, but {what} is there. Check the path, from {Path.cwd()}."
         )
     return path
-
-
-def need(module: str, package: str) -> Any:
-    """Return a module of a package that is not installed with the library."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise DependencyError(
-            f"This source needs {package}, which cannot be imported here ({error}). "
-            "Install it with: pip install 'thalweg[app]'"
-        ) from error
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:

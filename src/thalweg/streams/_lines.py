@@ -10,6 +10,9 @@ from thalweg.errors import InputError
 __all__ = ["Tail", "lines"]
 
 
+LONGEST = 2**26  # bytes of a line; a file without any line end shall not fill the memory
+
+
 class Tail(NamedTuple):
     """How to wait for more lines: look every ``poll`` seconds, at most ``patience`` seconds."""
 
@@ -24,7 +27,7 @@ def lines(path: Path, encoding: str, tail: Tail | None = None) -> Iterator[str]:
     """
     first = True
     with path.open("rb") as file:
-        for raw in _raw(file) if tail is None else _growing(file, path, tail):
+        for raw in _raw(file, path) if tail is None else _growing(file, path, tail):
             try:
                 line = raw.decode(encoding)
             except UnicodeDecodeError as error:
@@ -37,15 +40,25 @@ def lines(path: Path, encoding: str, tail: Tail | None = None) -> Iterator[str]:
             first = False
 
 
-def _raw(file: IO[bytes]) -> Iterator[bytes]:
-    yield from file
+def _raw(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    while line := file.readline(LONGEST + 1):
+        yield _bounded(line, path)
+
+
+def _bounded(line: bytes, path: Path) -> bytes:
+    if len(line) > LONGEST:
+        raise InputError(
+            f"{path} should have lines of at most {LONGEST} bytes, but one is longer. Check that "
+            "it is text."
+        )
+    return line
 
 
 def _growing(file: IO[bytes], path: Path, tail: Tail) -> Iterator[bytes]:
     kept, quiet = b"", time.monotonic()
     while True:
-        piece = file.readline()
-        kept += piece
+        piece = file.readline(LONGEST + 1)
+        kept = _bounded(kept + piece, path)
         if kept.endswith(b"\n"):
             yield kept
             kept, quiet = b"", time.monotonic()

@@ -7,7 +7,7 @@ from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from scipy import sparse
@@ -16,10 +16,12 @@ from thalweg.errors import InputError, ParameterError
 from thalweg.streams._files import check_dtype, existing
 from thalweg.streams._stream import Batch, Source, check_cut
 
-__all__ = ["ArrayStream"]
+__all__ = ["ArrayStream", "shapes"]
 
 # What an .npz file of a compressed sparse matrix holds; SciPy adds the format.
 _SPARSE = {"data", "indices", "indptr", "shape"}
+# Bytes that an .npz file may have when it is unpacked: few bytes can announce very many.
+_MOST_BYTES = 2**32
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,7 @@ class ArrayStream(Source):
             with path.open("rb") as file:
                 if file.read(2) != b"PK":  # no .npz, which is a zip file
                     return np.load(path, mmap_mode="r", allow_pickle=False)
+                _check_sizes(path)
                 file.seek(0)
                 with np.load(file, allow_pickle=False) as loaded:
                     return self._unpack(loaded, path)
@@ -142,6 +145,52 @@ class ArrayStream(Source):
                 f"Choose among {', '.join(map(repr, loaded))}."
             )
         return loaded[key]
+
+
+def shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays in an .npz file, none of which is unpacked.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from thalweg.streams.arrays import shapes
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "two.npz")
+    ...     np.savez(path, a=np.zeros(3), b=np.zeros((2, 5)))
+    ...     shapes(path)
+    {'a': (3,), 'b': (2, 5)}
+    """
+    try:
+        return {name.removesuffix(".npy"): shape for name, shape, _ in _announced(path)}
+    except (EOFError, OSError, BadZipFile, ValueError) as error:
+        raise _broken(path, error) from error
+
+
+def _announced(path: Path) -> Iterator[tuple[str, tuple[int, ...], int]]:
+    """Yield name, shape and bytes of each array as the headers have them."""
+    with ZipFile(path) as file:
+        for entry in file.infolist():
+            with file.open(entry) as part:
+                version = np.lib.format.read_magic(part)
+                newer = version >= (2, 0)
+                first, second = (
+                    np.lib.format.read_array_header_1_0,
+                    np.lib.format.read_array_header_2_0,
+                )
+                shape, _, dtype = (second if newer else first)(part)
+            yield entry.filename, shape, max(prod(shape) * dtype.itemsize, entry.file_size)
+
+
+def _check_sizes(path: Path) -> None:
+    """Raise if the arrays of an .npz file would not fit into memory."""
+    total = sum(n_bytes for _, _, n_bytes in _announced(path))
+    if total > _MOST_BYTES:
+        raise InputError(
+            f"{path} should have at most {_MOST_BYTES} bytes when it is unpacked, but it has "
+            f"{total}. Save large arrays as .npy, of which only the rows that are needed are read."
+        )
 
 
 def _plain(rows: Any, dtype: np.dtype[Any]) -> Any:

@@ -21,6 +21,7 @@ from thalweg.streams._stream import Batch, Source, check_cut, collect
 
 __all__ = ["CsvStream"]
 
+_WIDEST = 100_000  # columns
 _MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
 
 
@@ -172,6 +173,11 @@ class CsvStream(Source):
                 f"{self._path} should be a table, but it is empty. Write at least one row."
             )
         delimiter = self.delimiter or max(",;\t", key=line.count)
+        if line.count(delimiter) >= _WIDEST:
+            raise InputError(
+                f"{self._path} should have at most {_WIDEST} columns, but it has more than "
+                f"{line.count(delimiter)}. Save so wide a table as .npy or .parquet."
+            )
         first = next(self._rows(delimiter)).cells
         has_names = self.header if self.header is not None else not all(map(self._is_number, first))
         plain = [str(place) for place in range(len(first))]

@@ -91,6 +91,7 @@ class ImageStream(Source):
         source = Path(self.source)
         if source.is_dir():
             found = [path for path in source.iterdir() if path.suffix.lower() in self.suffixes]
+            _refuse_strangers(found, source)
         elif source.exists():
             found = [source]
         else:
@@ -139,6 +140,18 @@ class ImageStream(Source):
             ) from error
         found: Array = pixels.astype(check_dtype(self.dtype), copy=False)
         return found
+
+
+def _refuse_strangers(paths: list[Path], folder: Path) -> None:
+    """Raise if an image of a folder is a link to something outside of it."""
+    inside = folder.resolve()
+    for path in paths:
+        if path.is_symlink() and not path.resolve().is_relative_to(inside):
+            raise InputError(
+                f"{folder} should have its own images, but {path.name} is a link to "
+                f"{path.resolve()}. Copy the image there, or name a pattern such as '*.png', "
+                "which follows links."
+            )
 
 
 def _pixels(image: Any, size: tuple[int, int] | None, colour: bool) -> Any:

@@ -138,7 +138,8 @@ class VideoStream(Source):
         (first, last, step), shape = _slice(self.frames), self.shape
         with self._file() as file:
             frames = islice(_frames(file, self._path), first + start * step, last, step)
-            pixels = (self._pixels(frame, *shape[:2]) for frame in frames)
+            change = need("av", "PyAV").video.reformatter.VideoReformatter()  # one for all frames
+            pixels = (self._pixels(frame, change, *shape[:2]) for frame in frames)
             yield from collect(pixels, size, start, self._rows)
 
     @property
@@ -157,7 +158,7 @@ class VideoStream(Source):
             rate = float(track.average_rate or track.guessed_rate or 0)
             return (frame.height, frame.width), track.frames or None, rate
 
-    def _pixels(self, frame: Any, height: int, width: int) -> Any:
+    def _pixels(self, frame: Any, change: Any, height: int, width: int) -> Any:
         if self.size is None and (frame.height, frame.width) != (height, width):
             raise InputError(
                 f"{self._path} should have frames of one size, but one of {frame.height} x "
@@ -165,7 +166,7 @@ class VideoStream(Source):
                 "Give size=(height, width) to resize them."
             )
         form = "rgb24" if self.colour else "gray"
-        return frame.reformat(width, height, form).to_ndarray().ravel()
+        return change.reformat(frame, width, height, form).to_ndarray().ravel()
 
     def _rows(self, kept: list[Any]) -> Any:
         dtype = check_dtype(self.dtype)
@@ -175,7 +176,8 @@ class VideoStream(Source):
     def _file(self) -> Iterator[Any]:
         av = need("av", "PyAV")
         try:
-            with av.open(str(self._path)) as file:
+            # a name such as "http:x.mp4" is a file's, too
+            with av.open(f"file:{self._path.absolute()}") as file:
                 if not file.streams.video:
                     raise InputError(
                         f"{self._path} should be a video, but it has no pictures. Check the file."

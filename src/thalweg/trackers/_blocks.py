@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from thalweg._kernels import LANES
+from thalweg._kernels import BYTES
 from thalweg._typing import Array, Mask
 
 __all__ = ["as_rows", "pack", "unpack"]
 
 
 def pack(U: Array) -> Array:
-    """Return the rows of U in blocks: entry ``[b, k, lane]`` is ``U[LANES * b + lane, k]``."""
-    F, K = U.shape
-    padded = np.zeros((-(-F // LANES) * LANES, K), dtype=U.dtype)
+    """Return the rows of U in blocks: entry ``[b, k, lane]`` is ``U[lanes * b + lane, k]``."""
+    (F, K), lanes = U.shape, BYTES // U.itemsize
+    padded = np.zeros((-(-F // lanes) * lanes, K), dtype=U.dtype)
     padded[:F] = U
-    return np.ascontiguousarray(padded.reshape(-1, LANES, K).transpose(0, 2, 1))
+    return np.ascontiguousarray(padded.reshape(-1, lanes, K).transpose(0, 2, 1))
 
 
 def unpack(blocks: Array, F: int) -> Array:

@@ -1,76 +1,15 @@
-"""Values as JSON and arrays, and back.
+"""Values from JSON and arrays: what :mod:`thalweg.checkpoint._encode` has written, and no more."""
 
-Numbers, texts and lists stand for themselves; everything else is an object whose ``is`` says what.
-Each array has the name of its place, and is used once. What cannot be written is *foreign*: the
-objects and functions of a user.
-"""
-
-from dataclasses import fields as fields_of
-from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.checkpoint import _classes, _random
+from thalweg.checkpoint._encode import COLUMNS, DTYPES, Arrays
 from thalweg.checkpoint._format import Fault
 
-__all__ = ["Foreign", "decode", "describe", "encode"]
-
-Arrays = dict[str, NDArray[Any]]
-_DTYPES = ("float32", "float64")
-
-
-class Foreign(Exception):  # noqa: N818 - the writer of a file makes an error of it
-    """A value that is neither numbers, texts, arrays nor the library's own."""
-
-
-def encode(value: Any, place: str, arrays: Arrays) -> Any:
-    """Return a value as JSON, its arrays put aside under names that begin with ``place``."""
-    if value is None or isinstance(value, (bool, str)) or type(value) is int:
-        return value
-    if type(value) is float:
-        return value if isfinite(value) else {"is": "float", "value": repr(value)}
-    if type(value) is list:
-        return [encode(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
-    return _encode_array(value, place, arrays) or _encode_object(value, place, arrays)
-
-
-def _encode_array(value: Any, place: str, arrays: Arrays) -> dict[str, Any] | None:
-    if isinstance(value, np.dtype) and value.name in _DTYPES:
-        return {"is": "dtype", "name": value.name}
-    if not isinstance(value, (np.ndarray, np.generic)):
-        return None
-    array = np.asarray(value)
-    if array.dtype == object and array.ndim == 1 and all(type(x) is str for x in array):
-        return {"is": "names", "items": array.tolist()}  # feature_names_in_ of scikit-learn
-    plain = isinstance(value, np.generic) or type(value) is np.ndarray
-    if not plain or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise Foreign(f"{place} is an array of {array.dtype}")
-    while place in arrays:  # keys of a dict may have dots
-        place += "_"
-    arrays[place] = array
-    return {"is": "scalar" if isinstance(value, np.generic) else "array", "name": place}
-
-
-def _encode_object(value: Any, place: str, arrays: Arrays) -> dict[str, Any]:
-    def inside(items: Any) -> dict[str, Any]:
-        return {name: encode(item, f"{place}.{name}", arrays) for name, item in items}
-
-    if type(value) is tuple:
-        items = [encode(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
-        return {"is": "tuple", "items": items}
-    if type(value) is dict and all(type(key) is str for key in value):
-        return {"is": "dict", "items": inside(value.items())}
-    if (state := _random.state_of(value)) is not None:
-        return {"is": "random", "state": encode(state, place, arrays)}
-    if isinstance(value, tuple) and (name := _classes.record_name(value)):
-        fields = inside(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
-        return {"is": "record", "class": name, "fields": fields}
-    if found := _classes.component_name(value):
-        fields = inside((field.name, getattr(value, field.name)) for field in fields_of(value))
-        return {"is": "component", "room": found[0], "name": found[1], "fields": fields}
-    raise Foreign(f"{place} is a {type(value).__name__}")
+__all__ = ["decode", "describe"]
 
 
 def decode(node: Any, arrays: Arrays) -> Any:
@@ -108,7 +47,7 @@ def _float(node: Any, arrays: Arrays) -> float:
 
 
 def _dtype(node: Any, arrays: Arrays) -> np.dtype[Any]:
-    if node["name"] not in _DTYPES:
+    if node["name"] not in DTYPES:
         raise Fault(f"has the number type {node['name']!r}, which no estimator has")
     found: np.dtype[Any] = np.dtype(node["name"])
     return found
@@ -118,6 +57,14 @@ def _array(node: Any, arrays: Arrays) -> NDArray[Any]:
     if not isinstance(node["name"], str) or node["name"] not in arrays:
         raise Fault(f"has no array {node['name']!r}, or uses it twice")
     return arrays.pop(node["name"])
+
+
+def _column(node: Any, arrays: Arrays) -> list[Any]:
+    array = _array(node, arrays)
+    if array.ndim != 1 or array.dtype.str not in COLUMNS.values():
+        raise Fault(f"has an array {node['name']!r} where a list of numbers should be")
+    column: list[Any] = array.tolist()
+    return column
 
 
 def _scalar(node: Any, arrays: Arrays) -> Any:
@@ -156,6 +103,14 @@ def _record(node: Any, arrays: Arrays) -> Any:
     return _built(_classes.record(node["class"]), node, arrays)
 
 
+def _records(node: Any, arrays: Arrays) -> list[Any]:
+    cls, fields = _classes.record(node["class"]), _inside(node["fields"], arrays)
+    columns = list(fields.values())
+    if not columns or not all(type(c) is list and len(c) == len(columns[0]) for c in columns):
+        raise Fault(f"has a list of {cls.__name__} that is none")
+    return [cls(**dict(zip(fields, row, strict=True))) for row in zip(*columns, strict=True)]
+
+
 def _component(node: Any, arrays: Arrays) -> Any:
     return _built(_classes.component(node["room"], node["name"]), node, arrays)
 
@@ -179,11 +134,13 @@ _DECODERS: dict[Any, Any] = {
     "float": _float,
     "dtype": _dtype,
     "array": _array,
+    "column": _column,
     "scalar": _scalar,
     "names": _names,
     "tuple": _tuple,
     "dict": _dict,
     "random": _random_state,
     "record": _record,
+    "records": _records,
     "component": _component,
 }

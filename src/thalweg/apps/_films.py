@@ -1,0 +1,111 @@
+"""Pictures on disk: films through PyAV, folders of PNG files through Pillow."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from thalweg._checks import need
+from thalweg._typing import Array
+
+__all__ = ["Writer", "film", "frame_folder", "in_bytes", "reduced", "tiled", "write_png"]
+
+# In the order in which they are asked for: what any player reads, then what any FFmpeg writes.
+_CODECS = ("libx264", "mpeg4")
+# Near to what the eye can tell, and fast.
+_QUALITY = {
+    "libx264": {"crf": "17", "preset": "veryfast"},
+    "mpeg4": {"qmin": "2", "qmax": "4"},
+}
+
+
+class Writer(Protocol):
+    """What takes frames one after the other."""
+
+    def write(self, frames: Any) -> None:
+        """Append frames, (n, height, width) or (n, height, width, 3) in 8 bits."""
+        ...
+
+
+class _Film:
+    def __init__(self, file: Any, track: Any, av: Any) -> None:
+        self.file, self.track, self.av = file, track, av
+
+    def write(self, frames: Any) -> None:
+        for frame in map(_even, frames):
+            form = "rgb24" if frame.ndim == 3 else "gray"
+            for packet in self.track.encode(self.av.VideoFrame.from_ndarray(frame, format=form)):
+                self.file.mux(packet)
+
+
+class _Pngs:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.count = folder, 0
+
+    def write(self, frames: Any) -> None:
+        for frame in frames:
+            write_png(self.folder / f"{self.count:06d}.png", frame)
+            self.count += 1
+
+
+@contextmanager
+def film(path: Path, shape: tuple[int, ...], rate: float) -> Iterator[Writer]:
+    """Open an mp4 file; a frame of odd height or width gets a line more, a copy of the last."""
+    av = need("av", "PyAV")
+    codec = next(name for name in _CODECS if name in av.codecs_available)
+    with av.open(str(path), "w", format="mp4") as file:
+        track = file.add_stream(
+            codec,
+            rate=Fraction(rate).limit_denominator(1001) if rate > 0 else 25,
+            width=shape[1] + shape[1] % 2,
+            height=shape[0] + shape[0] % 2,
+            pix_fmt="yuv420p",
+            options=_QUALITY[codec],
+        )
+        yield _Film(file, track, av)
+        for packet in track.encode():
+            file.mux(packet)
+
+
+@contextmanager
+def frame_folder(path: Path) -> Iterator[Writer]:
+    """Make a folder of numbered PNG files."""
+    path.mkdir()
+    yield _Pngs(path)
+
+
+def write_png(path: Path, image: Any) -> None:
+    """Write a picture in 8 bits."""
+    need("PIL.Image", "Pillow").fromarray(image).save(path)
+
+
+def in_bytes(images: Array) -> Any:
+    """Return pictures from 0 to 1 in 8 bits; gaps are black."""
+    return np.rint(255 * np.minimum(np.fmax(images, 0), 1)).astype(np.uint8)  # fmax passes NaN
+
+
+def reduced(images: Any, longest: int = 320) -> Any:
+    """Return pictures of at most this side, by leaving lines and columns out."""
+    step = -(-max(images.shape[1:3]) // longest)
+    return images[:, ::step, ::step]
+
+
+def tiled(images: Array) -> Any:
+    """Return images side by side in 8 bits, each from its least to its largest value."""
+    n, (height, width) = len(images), images.shape[1:3]
+    across = -(-width * n // max(1, int(np.sqrt(width * height * n))))
+    down = -(-n // across)
+    sheet = np.ones((down * (height + 1) - 1, across * (width + 1) - 1, *images.shape[3:]))
+    for i, image in enumerate(images):
+        y, x = (i // across) * (height + 1), (i % across) * (width + 1)
+        low, high = float(image.min()), float(image.max())
+        sheet[y : y + height, x : x + width] = (image - low) / max(high - low, 1e-300)
+    return in_bytes(sheet)
+
+
+def _even(frame: Any) -> Any:
+    odd = [(0, n % 2) for n in frame.shape[:2]] + [(0, 0)] * (frame.ndim - 2)
+    return np.ascontiguousarray(np.pad(frame, odd, mode="edge"))

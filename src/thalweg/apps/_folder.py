@@ -1,0 +1,132 @@
+"""Output folders that hold a whole result, or none."""
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from thalweg.apps._run import Result, Run
+from thalweg.errors import InputError
+
+__all__ = ["Folder", "open_folder", "plain"]
+
+# Written last: a folder that has it is whole.
+_MARK = "result.json"
+
+
+class Folder:
+    """Files in the making; they appear in the output folder when all of them are there."""
+
+    def __init__(self, run: Run, out: Path, draft: Path) -> None:
+        self.run, self.out, self.draft = run, out, draft
+        self.names: dict[str, str] = {}
+        self.result: Result | None = None
+
+    def file(self, what: str, name: str) -> Path:
+        """Return where to write a file, or to make a folder, that is to be called ``name``."""
+        self.names[what] = name
+        return self.draft / name
+
+    def finish(self, values: dict[str, Any], model: Any = None) -> Result:
+        """Note what was found; the files move to their place when the folder is closed."""
+        content = {"job": self.run.job, "values": plain(values), "files": self.names}
+        (self.draft / _MARK).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+        files = {what: self.out / name for what, name in self.names.items()}
+        self.result = Result(self.run.job, self.out, values, files, model)
+        return self.result
+
+    def publish(self) -> None:
+        """Put the files where they belong: at once if nothing is there, else the mark last."""
+        if not self.out.exists():
+            self.draft.rename(self.out)
+            return
+        _clear(self.out)
+        for name in self.names.values():
+            self.draft.joinpath(name).replace(_free(self.out / name))
+        self.draft.joinpath(_MARK).replace(self.out / _MARK)
+
+
+@contextmanager
+def open_folder(run: Run, out: str | os.PathLike[str] | None) -> Iterator[Folder]:
+    """Open an output folder; after an error or an interrupt, it is as it was before."""
+    place = Path(os.path.abspath(run.folder(out)))
+    _check_free(place, run.overwrite)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=".thalweg-", dir=place.parent))
+        draft.chmod(0o755)
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    folder = Folder(run, place, draft)
+    try:
+        yield folder
+        try:
+            folder.publish()
+        except OSError as error:
+            raise _unwritable(place, error) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: names and numbers of Python, null for what is not finite."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+        listed = value.tolist() if hasattr(value, "tolist") else value
+        return [plain(item) for item in listed] if isinstance(listed, (list, tuple)) else listed
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+
+
+def _check_free(place: Path, overwrite: bool) -> None:
+    try:
+        if place.exists() and not place.is_dir():
+            raise InputError(
+                f"The output should go to a folder, but {place} is a file. Name another place."
+            )
+        taken = place.is_dir() and any(place.iterdir())
+    except OSError as error:
+        raise _unwritable(place, error) from error
+    if taken and not overwrite:
+        raise InputError(
+            f"The output folder should be new or empty, but {place} has something in it. Name "
+            "another, or allow overwrite."
+        )
+    if place.is_dir() and not os.access(place, os.W_OK | os.X_OK):
+        raise _unwritable(place, PermissionError("Permission denied"))
+
+
+def _clear(place: Path) -> None:
+    """Remove an earlier result, the mark first; what is not part of it stays."""
+    mark = place / _MARK
+    try:
+        names = json.loads(mark.read_text("utf-8"))["files"].values()
+        inside = [name for name in names if Path(name).name == name]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        inside = []  # no result of ours
+    mark.unlink(missing_ok=True)
+    for name in inside:
+        _free(place / name)
+
+
+def _free(path: Path) -> Path:
+    """Return a path at which nothing is left."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    return path
+
+
+def _unwritable(place: Path, error: OSError) -> InputError:
+    return InputError(
+        f"The output should go to {place}, but it cannot be written: {error.strerror or error}. "
+        "Name another folder."
+    )

@@ -1,0 +1,56 @@
+"""Panels that several jobs show."""
+
+from typing import Any
+
+import numpy as np
+
+from thalweg.apps._folder import Folder
+from thalweg.apps._learn import History
+
+__all__ = ["learning_panels", "save_model", "write_report"]
+
+
+def learning_panels(history: History) -> list[Any]:
+    """Return the curves of objective and outlier share, as far as there are any."""
+    from thalweg import report
+
+    done, level, share = history.curve
+    panels: list[Any] = []
+    for title, values, label in (
+        ("Convergence" if history.label == "objective" else "Noise", level, history.label),
+        ("Outliers", share, "share of the entries"),
+    ):
+        known = np.isfinite(values)
+        if np.count_nonzero(known) > 1 and values[known].any():
+            panels.append(
+                report.Curve(
+                    title, done[known], {label: values[known]}, xlabel="samples", ylabel=label
+                )
+            )
+    return panels
+
+
+def write_report(
+    folder: Folder, title: str, panels: list[Any], summary: str, **parameters: Any
+) -> None:
+    """Write report.html."""
+    from thalweg import report
+
+    run = folder.run
+    report.write(
+        folder.file("report", "report.html"),
+        title,
+        panels,
+        command=run.command,
+        parameters=run.parameters(**parameters),
+        summary=summary,
+    )
+
+
+def save_model(folder: Folder, model: Any, **extra: Any) -> None:
+    """Write model.thalweg, with what ``apply`` has to know beside it."""
+    from thalweg import checkpoint
+
+    checkpoint.save(
+        folder.file("model", "model.thalweg"), model, extra={"job": folder.run.job, **extra}
+    )

@@ -1,0 +1,123 @@
+"""The gaps of a whole table, filled in spite of outliers."""
+
+from collections.abc import Sequence
+from os import PathLike
+from time import perf_counter
+from typing import Any, Unpack
+
+import numpy as np
+
+from thalweg._checks import require_positive
+from thalweg.apps._columns import measure
+from thalweg.apps._folder import Folder, open_folder
+from thalweg.apps._heat import Shown
+from thalweg.apps._learn import refuse_streaming
+from thalweg.apps._mask import LEVELS, distant
+from thalweg.apps._models import build
+from thalweg.apps._rank import choose_rank
+from thalweg.apps._report import save_model, write_report
+from thalweg.apps._run import Common, Result, Run
+from thalweg.apps._streams import columns_of, everything, open_source
+from thalweg.apps._tables import csv_file
+
+__all__ = ["complete"]
+
+
+def complete(
+    source: Any,
+    out: str | PathLike[str] | None = None,
+    *,
+    method: str = "robust-matrix-completion",
+    levels: float = LEVELS,
+    columns: Sequence[str | int] | None = None,
+    **common: Unpack[Common],
+) -> Result:
+    """Fill the gaps of a table that has outliers, taking in all of it at once, [T] V-B.
+
+    The table has to fit into memory; :func:`thalweg.apps.track` is for longer ones.
+
+    Parameters
+    ----------
+    source : path, array or Stream
+        A table of numbers with empty cells or NaN at gaps.
+    out : path or None, default=None
+        Folder of the results; None is one beside the work at hand, named after the source.
+    method : str, default='robust-matrix-completion'
+        Name of a method of completion, such as 'lrgeom-cg' or 'rpcagd'.
+    levels : float, default=5.0
+        Noise levels beyond which an entry is called an outlier.
+    columns : list of str or int, or None, default=None
+        Which columns; None takes all.
+    **common
+        See :class:`thalweg.apps.Common`. The number of components is, if it is not given, the one
+        at which hidden entries of some rows are best filled in.
+
+    Returns
+    -------
+    Result
+        Files: completed (CSV), outliers (CSV, one line each), model, report.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from thalweg import apps
+    >>> X = np.outer(np.arange(1.0, 31.0), np.arange(1.0, 9.0))
+    >>> X[3, 2] = np.nan
+    >>> with TemporaryDirectory() as folder:
+    ...     result = apps.complete(X, folder + "/out", components=1)
+    >>> result.values["gaps filled"]
+    1
+    """
+    run = Run("complete", source, **common)
+    require_positive(levels=levels)
+    with open_folder(run, out) as folder:
+        table = open_source(run, columns=columns)
+        begin = perf_counter()
+        units, drawn = measure(table, run)
+        X = everything(table, run, "Follow it with track instead.")
+        X = X if isinstance(X, np.ndarray) else X.toarray()
+        Z = units.to(X)
+        rank = run.components or choose_rank(units.to(drawn), run.seed)
+        model = build(method, run.settings, components=min(rank, *X.shape), seed=run.seed)
+        refuse_streaming(model, run)
+        completed = np.where(np.isnan(X), units.back(model.complete(Z)), X)
+        outliers = distant(model.decompose(Z).outliers, model, levels) * units.scale
+        values = {
+            "rows": len(X),
+            "columns": X.shape[1],
+            "components": model.n_components,
+            "gaps filled": int(np.count_nonzero(np.isnan(X))),
+            "outliers": int(np.count_nonzero(outliers)),
+            "seconds": perf_counter() - begin,
+        }
+        names = columns_of(table)
+        _write(folder, X, completed, outliers, names)
+        save_model(folder, model, columns=names, units=[part.tolist() for part in units])
+        shown = Shown()
+        shown.add(X, completed, outliers)
+        _report(folder, shown.panel(names), values, method)
+        return folder.finish(values, model)
+
+
+def _write(folder: Folder, X: Any, completed: Any, outliers: Any, names: list[str]) -> None:
+    with csv_file(folder.file("completed", "completed.csv"), names) as table:
+        table.write(completed)
+    heads = ("row", "column", "value", "expected")
+    with csv_file(folder.file("outliers", "outliers.csv"), heads) as table:
+        for i, j in np.argwhere(outliers != 0):
+            value = float(X[i, j])
+            table.add((int(i), names[j], value, value - float(outliers[i, j])))
+
+
+def _report(folder: Folder, table: Any, values: dict[str, Any], method: str) -> None:
+    from thalweg import report
+
+    facts = {name: value for name, value in values.items() if name != "seconds"}
+    summary = (
+        f"{values['gaps filled']} gaps of {values['rows']} rows and {values['columns']} columns "
+        f"were filled with {values['components']} components; {values['outliers']} entries do "
+        "not fit."
+    )
+    panels = [report.Facts("Figures", facts), table]
+    write_report(folder, f"{folder.run.title}, completed", panels, summary, method=method)

@@ -1,0 +1,86 @@
+"""The main job on a scene that the library makes itself."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import ClassVar, Unpack
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.apps._figures import Truth
+from thalweg.apps._run import Common, Result, Run
+from thalweg.apps._separation import Options, work
+from thalweg.streams import Batch
+
+__all__ = ["demo"]
+
+_FRAMES, _SHAPE = 200, (120, 160)
+
+
+@dataclass(frozen=True, eq=False)
+class _Film:
+    """The frames of a scene as a stream."""
+
+    frames: Array
+    shape: tuple[int, int]
+    title: ClassVar[str] = "street"
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.frames)
+
+    @property
+    def n_features(self) -> int:
+        return int(np.prod(self.shape))
+
+    def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
+        for first in range(start, self.n_samples, size):
+            yield Batch(first, self.frames[first : first + size])
+
+
+def demo(
+    out: str | PathLike[str] | None = None,
+    *,
+    frames: int = _FRAMES,
+    shape: tuple[int, int] = _SHAPE,
+    **common: Unpack[Common],
+) -> Result:
+    """Separate a generated street from what moves on it, and compare with the truth.
+
+    The scene is :func:`thalweg.synthetic.moving_scene`: light that changes, a van, a balloon, noise
+    and lost pixels.
+
+    Parameters
+    ----------
+    out : path or None, default=None
+        Folder of the results; None is ``street-demo``.
+    frames : int, default=200
+        Length of the film.
+    shape : (int, int), default=(120, 160)
+        Height and width.
+    **common
+        See :class:`thalweg.apps.Common`; the seed is that of the scene, too.
+
+    Returns
+    -------
+    Result
+        That of :func:`thalweg.apps.separate`, with the F-measure of the mask over the pixels that
+        were seen, and the PSNR of the background.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from thalweg import apps
+    >>> with TemporaryDirectory() as folder:
+    ...     result = apps.demo(folder + "/out", frames=100, shape=(36, 48))
+    >>> result.values["F-measure"] > 0.8
+    True
+    """
+    from thalweg import synthetic
+
+    run = Run("demo", "street", **common)
+    scene = synthetic.moving_scene(frames, shape, random_state=run.seed)
+    film = _Film(scene.frames, scene.shape)
+    truth = Truth(scene.background, scene.mask)
+    return work(replace(run, source=film), run.folder(out), Options(), truth)

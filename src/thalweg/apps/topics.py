@@ -1,0 +1,205 @@
+"""What documents are about."""
+
+from collections.abc import Collection, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from itertools import islice
+from os import PathLike
+from time import perf_counter
+from typing import Any, Unpack
+
+import numpy as np
+
+from thalweg._checks import require_whole
+from thalweg._typing import Array
+from thalweg.apps._folder import Folder, open_folder
+from thalweg.apps._learn import History, Thinned, learn
+from thalweg.apps._models import build
+from thalweg.apps._report import learning_panels, save_model, write_report
+from thalweg.apps._run import Common, Result, Run
+from thalweg.apps._streams import length, rows_at_once
+from thalweg.apps._tables import csv_file, write_csv
+from thalweg.apps._words import Documents, documents
+from thalweg.streams import Repeated, Shuffled, Stream
+
+__all__ = ["topics"]
+
+_TOPICS, _EPOCHS = 5, 10
+# Documents that are mixed at a time, and from which the first topics are made.
+_BUFFER = 4096
+_SHOWN = 200
+
+
+def topics(
+    source: Any,
+    out: str | PathLike[str] | None = None,
+    *,
+    terms: int = 1000,
+    words: int = 12,
+    stop_words: Collection[str] = (),
+    method: str = "online-nmf",
+    **common: Unpack[Common],
+) -> Result:
+    r"""Find the topics of documents: the words of each, and how much each document has of it.
+
+    Words are weighed as in [D] VIII-E, and factorised under the Kullback-Leibler divergence.
+
+    Parameters
+    ----------
+    source : path, sparse matrix, array or Stream
+        A ``.txt`` file with one document per line; or a matrix with a row for each document and a
+        column for each word: ``.npz`` (with an array ``terms`` of the words), CSV with the words in
+        its first row, ... Whole numbers are counts, and weighed; others are taken as they are.
+    out : path or None, default=None
+        Folder of the results; None is one beside the work at hand, named after the source.
+    terms : int, default=1000
+        How many words are looked at: those of largest weight.
+    words : int, default=12
+        Words of each topic in the report and in ``topics.csv``.
+    stop_words : collection of str, default=()
+        Words to leave out, in lower case.
+    method : str, default='online-nmf'
+        Name of an estimator.
+    **common
+        See :class:`thalweg.apps.Common`; five components and ten epochs are the default.
+
+    Returns
+    -------
+    Result
+        Files: topics (CSV), documents (CSV), model, report.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from thalweg import apps
+    >>> text = "river boat flood\nriver flood bank\nsoup salt bread\nsoup bread spoon\n"
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "lines.txt")
+    ...     _ = path.write_text(5 * text)
+    ...     result = apps.topics(path, folder + "/out", components=2, words=4)
+    >>> [("river" in words) != ("soup" in words) for words in result.values["topics"]]
+    [True, True]
+    """
+    run = Run("topics", source, **common)
+    require_whole(1, terms=terms, words=words)
+    with open_folder(run, out) as folder:
+        corpus = documents(run, terms, {word.lower() for word in stop_words})
+        begin = perf_counter()
+        count = run.components or _TOPICS
+        model = build(method, run.settings, components=count, seed=run.seed)
+        _start(model, corpus.stream, run)
+        epochs = _EPOCHS if run.epochs is None else run.epochs
+        mixed = Shuffled(Repeated(corpus.stream, epochs), buffer=_BUFFER, seed=run.seed)
+        history = learn(model, mixed, replace(run, epochs=1))
+        top = _top_words(model, corpus, words)
+        shown, sizes = Thinned(_SHOWN), np.zeros(len(top), dtype=np.intp)
+        _write(folder, _shares(model, corpus.stream, run), top, shown, sizes)
+        values = {
+            "documents": int(sizes.sum()),
+            "words": len(corpus.terms.names),
+            "topics": [[word for word, _ in ranked] for ranked in top],
+            "documents of each": sizes.tolist(),
+            "seconds": perf_counter() - begin,
+        }
+        weights = corpus.terms.weights
+        save_model(
+            folder,
+            model,
+            terms=corpus.terms.names,
+            places=corpus.terms.places.tolist(),
+            weights=None if weights is None else weights.tolist(),
+            text=hasattr(corpus.stream, "words"),
+        )
+        _report(folder, history, top, shown, values)
+        return folder.finish(values, model)
+
+
+def _start(model: Any, stream: Stream, run: Run) -> None:
+    """Make the first topics from as many documents as are mixed at a time.
+
+    A single batch is too few to tell topics apart.
+    """
+    if "init" not in model.get_params() or "init" in run.settings:
+        return
+    from scipy import sparse
+
+    size = rows_at_once(stream.n_features)
+    some = [X for _, X in islice(stream.batches(size), -(-_BUFFER // size))]
+    first = deepcopy(model).fit(sparse.vstack(some, format="csr"))
+    model.set_params(init=first.components_)
+
+
+def _shares(model: Any, stream: Stream, run: Run) -> Iterator[Array]:
+    """Yield how much the documents have of each topic; rows sum to 1, or are 0."""
+    mass = model.components_.sum(axis=1)
+    for first, X in stream.batches(rows_at_once(stream.n_features)):
+        weights = model.transform(X) * mass
+        yield weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        run.tell("writing", first + X.shape[0], length(stream))
+
+
+def _top_words(model: Any, corpus: Documents, words: int) -> list[list[tuple[str, float]]]:
+    """Return the words of largest weight of each topic, as shares of the topic."""
+    found = []
+    for component in model.components_:
+        best = np.argsort(-component, kind="stable")[:words]
+        total = max(float(component.sum()), 1e-300)
+        names = corpus.terms.names
+        found.append([(names[i], float(component[i]) / total) for i in best if component[i] > 0])
+    return found
+
+
+def _write(
+    folder: Folder,
+    shares: Iterator[Array],
+    top: list[list[tuple[str, float]]],
+    shown: Thinned,
+    sizes: Any,
+) -> None:
+    """Write both tables, and count the documents of each topic."""
+    rows = ((k, n, *pair) for k, ranked in enumerate(top) for n, pair in enumerate(ranked))
+    heads = ("topic", "rank", "word", "share")
+    write_csv(folder.file("topics", "topics.csv"), heads, rows)
+    columns = ("document", "topic", *(f"share {k}" for k in range(len(top))))
+    with csv_file(folder.file("documents", "documents.csv"), columns) as table:
+        number = 0
+        for part in shares:
+            for row in part:
+                best = int(row.argmax())
+                sizes[best] += 1
+                table.add((number, best, *row.tolist()))
+                shown.add(number, row)
+                number += 1
+
+
+def _report(
+    folder: Folder,
+    history: History,
+    top: list[list[tuple[str, float]]],
+    shown: Thinned,
+    values: dict[str, Any],
+) -> None:
+    from thalweg import report
+
+    n, sizes = max(values["documents"], 1), values["documents of each"]
+    groups = {
+        f"{k}: {size / n:.0%} of the documents": ranked or [("(none)", 0.0)]
+        for k, (ranked, size) in enumerate(zip(top, sizes, strict=True))
+    }
+    names = [", ".join(word for word, _ in ranked[:2]) or str(k) for k, ranked in enumerate(top)]
+    table = report.HeatMap(
+        "Documents and their topics",
+        {"share": np.stack(shown.items)},
+        row_labels=shown.numbers,
+        column_labels=names,
+    )
+    facts = {"documents": n, "words": values["words"], "topics": len(top)}
+    panels = [
+        report.Ranking("Topics and their words", groups),
+        table,
+        report.Facts("Figures", facts),
+        *learning_panels(history),
+    ]
+    summary = f"{n} documents in {values['words']} words were found to have {len(top)} topics."
+    write_report(folder, f"Topics of {folder.run.title}", panels, summary, terms=values["words"])

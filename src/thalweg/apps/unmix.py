@@ -1,0 +1,189 @@
+"""What an image with many bands is mixed from, and where how much of it is."""
+
+from os import PathLike
+from time import perf_counter
+from typing import Any, Unpack
+
+import numpy as np
+
+from thalweg.apps._cubes import read_cube
+from thalweg.apps._films import in_bytes, write_png
+from thalweg.apps._folder import Folder, open_folder
+from thalweg.apps._learn import refuse_streaming
+from thalweg.apps._models import build
+from thalweg.apps._report import save_model, write_report
+from thalweg.apps._run import Common, Result, Run
+from thalweg.apps._tables import write_csv
+from thalweg.errors import InputError
+
+__all__ = ["unmix"]
+
+_COMPONENTS = 8
+# What finds archetypes of ten thousands of pixels in seconds, where nothing else is asked for.
+_QUICK = {"init": "projections", "path": 4, "max_iter": 60}
+# Colours of the map, told apart also by people who see few; repeated if there are more.
+_COLOURS = (
+    (0.122, 0.467, 0.706),
+    (1.000, 0.498, 0.055),
+    (0.173, 0.627, 0.173),
+    (0.839, 0.153, 0.157),
+    (0.580, 0.404, 0.741),
+    (0.549, 0.337, 0.294),
+    (0.890, 0.467, 0.761),
+    (0.498, 0.498, 0.498),
+    (0.737, 0.741, 0.133),
+    (0.090, 0.745, 0.812),
+    (0.682, 0.780, 0.910),
+    (1.000, 0.733, 0.471),
+    (0.596, 0.875, 0.541),
+    (1.000, 0.596, 0.588),
+    (0.773, 0.690, 0.835),
+    (0.769, 0.612, 0.580),
+    (0.969, 0.714, 0.824),
+    (0.780, 0.780, 0.780),
+)
+
+
+def unmix(
+    source: Any,
+    out: str | PathLike[str] | None = None,
+    *,
+    sparsity: float | None = None,
+    method: str = "sparse-archetypal-nmf",
+    **common: Unpack[Common],
+) -> Result:
+    """Find the archetypes of an image's spectra, and how much of each is in a pixel, [A] 5.4.
+
+    The image has to fit into memory.
+
+    Parameters
+    ----------
+    source : path, array or Stream
+        An array of shape (height, width, bands) in an ``.npy`` or ``.npz`` file, or a folder of
+        images of one size, one for each band.
+    out : path or None, default=None
+        Folder of the results; None is one beside the work at hand, named after the source.
+    sparsity : float or None, default=None
+        Share of the archetypes' entries that may differ from 0; None bounds nothing.
+    method : str, default='sparse-archetypal-nmf'
+        Name of an estimator whose components are spectra.
+    **common
+        See :class:`thalweg.apps.Common`; eight components are the default.
+
+    Returns
+    -------
+    Result
+        Files: endmembers (CSV), abundances (NPZ with ``abundances`` and the ``nearest`` archetype
+        of each pixel), maps (a folder of PNG), map (PNG), model, report.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from thalweg import apps
+    >>> cube = np.random.default_rng(0).random((6, 7, 10))
+    >>> with TemporaryDirectory() as folder:
+    ...     result = apps.unmix(cube, folder + "/out", components=3)
+    ...     np.load(result.files["abundances"])["abundances"].shape
+    (6, 7, 3)
+    """
+    run = Run("unmix", source, **common)
+    with open_folder(run, out) as folder:
+        cube = read_cube(run)
+        largest = float(np.nanmax(cube, initial=0.0))
+        if not largest > 0:
+            raise InputError(f"{run.title} should have positive numbers, but it has none.")
+        begin = perf_counter()
+        model = _model(method, sparsity, run)
+        refuse_streaming(model, run)
+        X = (cube / largest).reshape(-1, cube.shape[2])
+        run.tell("learning", 0, None)
+        model.fit(X)
+        abundances = model.transform(X).reshape(*cube.shape[:2], -1)
+        groups = _nearest(X, model.components_).reshape(cube.shape[:2])
+        counts = np.bincount(groups.ravel(), minlength=len(model.components_))
+        values = {
+            "height": cube.shape[0],
+            "width": cube.shape[1],
+            "bands": cube.shape[2],
+            "components": len(model.components_),
+            "pixels of each": counts.tolist(),
+            "nonzeros": float(np.mean(model.components_ > 1e-9)),
+            "seconds": perf_counter() - begin,
+        }
+        _write(folder, largest * model.components_, abundances, groups)
+        save_model(folder, model, white=largest)
+        _report(folder, largest * model.components_, abundances, groups, values, method)
+        return folder.finish(values, model)
+
+
+def _nearest(X: Any, components: Any) -> Any:
+    """Return the component that is nearest to each row."""
+    squares = np.sum(components**2, axis=1)
+    return np.argmin(squares - 2.0 * X @ components.T, axis=1)
+
+
+def _model(method: str, sparsity: float | None, run: Run) -> Any:
+    settings = dict(run.settings)
+    if method == "sparse-archetypal-nmf":
+        settings = {**_QUICK, "sparsity": sparsity, **settings}
+    elif sparsity is not None:
+        settings["sparsity"] = sparsity
+    return build(method, settings, components=run.components or _COMPONENTS, seed=run.seed)
+
+
+def _write(folder: Folder, endmembers: Any, abundances: Any, groups: Any) -> None:
+    bands = [str(band) for band in range(endmembers.shape[1])]
+    rows = ((k, *row.tolist()) for k, row in enumerate(endmembers))
+    write_csv(folder.file("endmembers", "endmembers.csv"), ("archetype", *bands), rows)
+    np.savez_compressed(
+        folder.file("abundances", "abundances.npz"), abundances=abundances, nearest=groups
+    )
+    write_png(folder.file("map", "map.png"), in_bytes(_coloured(groups)))
+    maps = folder.file("maps", "maps")
+    maps.mkdir()
+    for k in range(abundances.shape[2]):
+        write_png(maps / f"{k:02d}.png", in_bytes(_stretched(abundances[..., k])))
+
+
+def _coloured(groups: Any) -> Any:
+    """Return a map of groups in colours."""
+    return np.array(_COLOURS)[groups % len(_COLOURS)]
+
+
+def _stretched(values: Any) -> Any:
+    return values / max(float(values.max()), 1e-300)
+
+
+def _report(
+    folder: Folder,
+    endmembers: Any,
+    abundances: Any,
+    groups: Any,
+    values: dict[str, Any],
+    method: str,
+) -> None:
+    from thalweg import report
+
+    names = [str(k) for k in range(len(endmembers))]
+    spectra = dict(zip(names, endmembers, strict=True))
+    facts = {name: values[name] for name in ("height", "width", "bands", "components")}
+    panels = [
+        report.Picture(
+            "Map", _coloured(groups), "Each pixel has the colour of the archetype next to it."
+        ),
+        report.Mosaic("How much of each archetype", np.moveaxis(abundances, -1, 0), names),
+        report.Curve(
+            "Spectra of the archetypes",
+            np.arange(endmembers.shape[1]),
+            spectra,
+            xlabel="band",
+            ylabel="value",
+        ),
+        report.Facts("Figures", facts),
+    ]
+    summary = (
+        f"{values['height']} x {values['width']} pixels in {values['bands']} bands are mixed "
+        f"from {values['components']} archetypes."
+    )
+    write_report(folder, f"What {folder.run.title} is mixed from", panels, summary, method=method)

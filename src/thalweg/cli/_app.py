@@ -1,0 +1,218 @@
+"""The commands, one for each job."""
+
+from typing import Annotated, Any
+
+import typer
+
+from thalweg.cli._common import job
+from thalweg.cli._parse import names, side, words
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="thalweg",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Find the low-rank path of a data stream, and what does not belong to it.",
+)
+
+# Jobs are imported by the commands that run them, so that help comes at once.
+Source = Annotated[str, typer.Argument(show_default=False)]
+Columns = Annotated[str | None, typer.Option(help="Names of columns, with commas between.")]
+Size = Annotated[str | None, typer.Option(help="HEIGHTxWIDTH to which pictures are resized.")]
+Colour = Annotated[bool, typer.Option("--colour", help="Keep colours.")]
+Levels = Annotated[float, typer.Option(help="Noise levels that make a difference.")]
+Method = Annotated[str, typer.Option(help="Name of the estimator.")]
+
+
+def _example(line: str) -> str:
+    return f"Example: {line}"
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    if version:
+        from thalweg import __version__
+
+        typer.echo(f"thalweg {__version__}")
+        raise typer.Exit
+
+
+@app.command(epilog=_example("thalweg separate street.mp4 --components 3 --out street"))
+@job()
+def separate(
+    video_or_folder: Source,
+    method: Annotated[
+        str, typer.Option(help="robust-online-nmf or petrels-admm.")
+    ] = "robust-online-nmf",
+    levels: Levels = 5.0,
+    frames: Annotated[bool, typer.Option("--frames", help="Write images, not films.")] = False,
+    colour: Colour = False,
+    size: Size = None,
+    **rest: Any,
+) -> Any:
+    """Separate the background of a film from what moves before it."""
+    from thalweg import apps
+
+    return apps.separate(
+        video_or_folder,
+        method=method,
+        levels=levels,
+        frames=frames,
+        colour=colour,
+        size=side(size),
+        **rest,
+    )
+
+
+@app.command(epilog=_example("thalweg denoise faces --components 16 --out clean-faces"))
+@job()
+def denoise(
+    images: Source,
+    method: Method = "robust-online-nmf",
+    detail: Annotated[
+        bool, typer.Option("--detail", help="Keep pixels that are no outliers.")
+    ] = False,
+    colour: Colour = False,
+    size: Size = None,
+    **rest: Any,
+) -> Any:
+    """Take shadows, salt and pepper off pictures of one kind."""
+    from thalweg import apps
+
+    return apps.denoise(
+        images, method=method, detail=detail, colour=colour, size=side(size), **rest
+    )
+
+
+@app.command(epilog=_example("thalweg topics news.txt --components 5 --out news-topics"))
+@job()
+def topics(
+    text_or_matrix: Source,
+    terms: Annotated[int, typer.Option(help="How many words are looked at.")] = 1000,
+    words_: Annotated[int, typer.Option("--words", help="Words shown of each topic.")] = 12,
+    stop_words: Annotated[str | None, typer.Option(help="File of words to leave out.")] = None,
+    method: Method = "online-nmf",
+    **rest: Any,
+) -> Any:
+    """Find the topics of documents, and the words of each."""
+    from thalweg import apps
+
+    return apps.topics(
+        text_or_matrix,
+        terms=terms,
+        words=words_,
+        stop_words=words(stop_words),
+        method=method,
+        **rest,
+    )
+
+
+@app.command(epilog=_example("thalweg track wells.csv --components 2 --out wells"))
+@job()
+def track(
+    table: Source,
+    method: Method = "petrels-admm",
+    levels: Levels = 5.0,
+    columns: Columns = None,
+    **rest: Any,
+) -> Any:
+    """Follow a table of sensors: fill gaps, tell outliers, show drift."""
+    from thalweg import apps
+
+    return apps.track(table, method=method, levels=levels, columns=names(columns), **rest)
+
+
+@app.command(epilog=_example("thalweg complete wells.csv --out wells-complete"))
+@job()
+def complete(
+    table: Source,
+    method: Method = "robust-matrix-completion",
+    levels: Levels = 5.0,
+    columns: Columns = None,
+    **rest: Any,
+) -> Any:
+    """Fill the gaps of a whole table that has outliers."""
+    from thalweg import apps
+
+    return apps.complete(table, method=method, levels=levels, columns=names(columns), **rest)
+
+
+@app.command(epilog=_example("thalweg unmix field.npy --components 4 --out field"))
+@job()
+def unmix(
+    cube: Source,
+    sparsity: Annotated[
+        float | None, typer.Option(help="Share of entries of a spectrum that may differ from 0.")
+    ] = None,
+    method: Method = "sparse-archetypal-nmf",
+    **rest: Any,
+) -> Any:
+    """Find what an image with many bands is mixed from, and where."""
+    from thalweg import apps
+
+    return apps.unmix(cube, sparsity=sparsity, method=method, **rest)
+
+
+@app.command(
+    epilog=_example("thalweg factor wells.csv --method petrels --set n_components=2 --out factors")
+)
+@job()
+def factor(
+    data: Source,
+    method: Method = "robust-online-nmf",
+    parts: Annotated[str, typer.Option(help="Some of codes,low_rank,outliers.")] = "codes",
+    columns: Columns = None,
+    **rest: Any,
+) -> Any:
+    """Fit any estimator by name to any stream."""
+    from thalweg import apps
+
+    return apps.factor(
+        data, method=method, parts=names(parts) or (), columns=names(columns), **rest
+    )
+
+
+@app.command(epilog=_example("thalweg apply model.thalweg wells.csv --out applied"))
+@job("components", "batch_size", "epochs", "checkpoint", "resume", "seed", "set_")
+def apply(
+    model: Source,
+    data: Source,
+    parts: Annotated[
+        str, typer.Option(help="Some of codes,low_rank,outliers.")
+    ] = "codes,low_rank,outliers",
+    columns: Columns = None,
+    **rest: Any,
+) -> Any:
+    """Take new data apart with a saved model."""
+    from thalweg import apps
+
+    return apps.apply(model, data, parts=names(parts) or (), columns=names(columns), **rest)
+
+
+@app.command(epilog=_example("thalweg info wells.csv"))
+@job(
+    "components", "batch_size", "epochs", "checkpoint", "resume", "seed", "set_", "out", "overwrite"
+)
+def info(file: Source, **rest: Any) -> Any:
+    """Tell what is in a data file, a checkpoint or a model."""
+    from thalweg import apps
+
+    del rest["out"]
+    return apps.info(file, **rest)
+
+
+@app.command(epilog=_example("thalweg demo --out demo"))
+@job("read")
+def demo(
+    frames: Annotated[int, typer.Option(help="Length of the film.")] = 200,
+    size: Annotated[str, typer.Option(help="HEIGHTxWIDTH of the film.")] = "120x160",
+    **rest: Any,
+) -> Any:
+    """Separate a generated scene, and compare with the truth."""
+    from thalweg import apps
+
+    return apps.demo(frames=frames, shape=side(size) or (120, 160), **rest)

@@ -1,0 +1,46 @@
+"use strict";
+
+/** The JSON that stands in a panel. */
+const dataOf = (panel) => JSON.parse(panel.querySelector("script[type='application/json']").textContent);
+
+/** Each panel of a kind, with its data. */
+const panels = (kind, start) =>
+  document.querySelectorAll(`.panel.${kind}`).forEach((panel) => start(panel, dataOf(panel)));
+
+/** A whole number, with its thousands apart if it has five digits or more. */
+const grouped = (x) => (Math.abs(x) < 1e4 ? String(x) : String(x).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+
+/** A number as people write it. */
+const figure = (x) => {
+  if (x === null || Number.isNaN(x)) return "gap";
+  const size = Math.abs(x);
+  if (Number.isInteger(x) && size < 1e7) return grouped(x);
+  if (size >= 1e6 || (size < 1e-4 && size > 0)) return x.toExponential(3);
+  return String(Number(x.toPrecision(size >= 1e4 ? 6 : 4)));
+};
+
+const within = (x, low, high) => Math.min(Math.max(x, low), high);
+
+{
+  const button = document.querySelector("button.theme");
+  let dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const label = () => { button.textContent = dark ? "Light colours" : "Dark colours"; };
+  button.addEventListener("click", () => {
+    dark = !dark;
+    document.documentElement.style.colorScheme = dark ? "dark" : "light";
+    label();
+  });
+  label();
+}
+
+document.querySelector("button.copy")?.addEventListener("click", async ({ target }) => {
+  const code = document.querySelector(".made code");
+  try {
+    await navigator.clipboard.writeText(code.textContent);
+    target.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(code); // ready for the keyboard
+    target.textContent = "Selected";
+  }
+  setTimeout(() => { target.textContent = "Copy"; }, 2000);
+});

@@ -1,0 +1,232 @@
+"""What the jobs share, each against an oracle of its own."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from thalweg import apps, streams, synthetic
+from thalweg.apps._columns import measure
+from thalweg.apps._films import film, reduced, tiled
+from thalweg.apps._folder import open_folder, plain
+from thalweg.apps._learn import Thinned
+from thalweg.apps._mask import majority, objects
+from thalweg.apps._models import build, methods
+from thalweg.apps._rank import choose_rank
+from thalweg.apps._run import Run
+from thalweg.apps._tables import array_file, csv_file
+from thalweg.errors import InputError, ParameterError
+
+
+def test_the_majority_of_nine_is_their_median():
+    far = np.random.default_rng(0).random((5, 13, 17)) < 0.4
+    expected = ndimage.median_filter(far.astype(np.uint8), size=(1, 3, 3)) > 0
+    np.testing.assert_array_equal(majority(far, np.ones(far.shape, bool)), expected)
+
+
+def test_gaps_do_as_their_neighbours():
+    residual = np.zeros((1, 9, 9))
+    residual[0, 2:7, 2:7] = 1.0
+    whole = objects(residual, 0.5)
+    residual[0, 4, 4] = np.nan
+    residual[0, 0, 0] = np.nan
+    np.testing.assert_array_equal(objects(residual, 0.5), whole)
+    colours = np.zeros((1, 9, 9, 3))
+    colours[..., 1] = residual
+    np.testing.assert_array_equal(objects(colours, 0.5), whole)
+
+
+@pytest.mark.parametrize("n", [1, 7, 100, 1000])
+def test_thinned_items_are_spread_evenly(n):
+    some = Thinned(10)
+    for i in range(n):
+        some.add(i, 2 * i)
+    assert len(some.items) <= 20
+    assert len(some.items) >= min(n, 10)
+    assert len(set(np.diff(some.numbers))) <= 1
+    assert some.items == [2 * i for i in some.numbers]
+    assert some.numbers[0] == 0
+
+
+def test_units_are_not_moved_by_outliers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(5.0, 2.0, (3000, 3))
+    X[::50, 0] = 1e9
+    X[:, 2] = 7.0
+    units, drawn = measure(streams.open(X), Run("track", X))
+    np.testing.assert_allclose(units.centre, [5, 5, 7], atol=0.2)
+    np.testing.assert_allclose(units.scale, [2, 2, 1], atol=0.2)
+    np.testing.assert_array_equal(drawn, X)  # so few rows are all drawn
+    np.testing.assert_allclose(units.back(units.to(X)), X)
+
+
+def test_rows_are_drawn_evenly_from_long_tables(monkeypatch):
+    monkeypatch.setattr("thalweg.apps._columns._DRAWN", 600)
+    X = np.arange(20_000.0)[:, None] * np.ones(3)
+    _, drawn = measure(streams.open(X), Run("track", X))
+    assert len(drawn) == 200
+    assert len(np.unique(drawn[:, 0])) == 200
+    # the mean of 200 of 20000 places has a deviation of 408
+    assert abs(drawn[:, 0].mean() - 10_000) < 4 * 408
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_hidden_entries_tell_the_rank(rank):
+    rng = np.random.default_rng(rank)
+    Z = rng.normal(size=(250, rank)) @ rng.normal(size=(rank, 20))
+    Z = Z / Z.std(axis=0) + 0.05 * rng.normal(size=Z.shape)
+    Z[rng.random(Z.shape) < 0.05] += 10.0
+    Z[rng.random(Z.shape) < 0.1] = np.nan
+    assert choose_rank(Z, seed=0) == rank
+
+
+def test_an_array_that_grows_is_one_of_numpy(tmp_path):
+    X = np.random.default_rng(0).random((1234, 7)).astype(np.float32)
+    with array_file(tmp_path / "x.npy") as file:
+        for start in range(0, 1234, 100):
+            file.write(X[start : start + 100])
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), X)
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy", mmap_mode="r"), X)
+
+
+def test_a_written_table_reads_as_it_was(tmp_path):
+    X = np.array([[1.5, np.nan], [-0.0, 1e-20]])
+    with csv_file(tmp_path / "x.csv", ["a, b", 'c"d']) as file:
+        file.write(X)
+    stream = streams.open(tmp_path / "x.csv")
+    assert stream.columns_ == ["a, b", 'c"d']
+    np.testing.assert_array_equal(next(stream.batches(9)).X, X)
+    assert "-0" not in (tmp_path / "x.csv").read_text()
+
+
+@pytest.mark.parametrize("shape", [(16, 20), (17, 21), (16, 20, 3)])
+def test_a_film_reads_nearly_as_it_was(tmp_path, shape):
+    y, x = np.mgrid[: shape[0], : shape[1]] / 40
+    frames = np.stack([np.clip(x + 0.5 * y + 0.02 * t, 0, 1) for t in range(8)])
+    frames = np.rint(255 * frames).astype(np.uint8)
+    if len(shape) == 3:
+        frames = np.stack([frames, frames, frames], axis=3)
+    with film(tmp_path / "x.mp4", shape, 12.5) as writer:
+        writer.write(frames[:5])
+        writer.write(frames[5:])
+    stream = streams.open(tmp_path / "x.mp4", colour=len(shape) == 3)
+    assert stream.rate == pytest.approx(12.5)
+    read = next(stream.batches(9)).X.reshape(8, *stream.shape)[:, : shape[0], : shape[1]]
+    assert np.abs(read - frames / 255).max() < 0.04
+
+
+def test_pictures_side_by_side():
+    images = np.arange(5.0)[:, None, None] + np.arange(12.0).reshape(3, 4)
+    sheet = tiled(images)
+    assert sheet.dtype == np.uint8
+    assert (sheet[:3, :4].min(), sheet[:3, :4].max()) == (0, 255)
+    assert sheet.shape[1] % 5 == 4
+    assert reduced(np.zeros((2, 1000, 30))).shape == (2, 250, 8)
+
+
+def test_every_estimator_has_a_name():
+    names = methods()
+    assert {"robust-online-nmf", "petrels-admm", "sparse-archetypal-nmf", "onmf"} <= set(names)
+    for name in names:
+        assert type(build(name, {})).__name__
+    assert type(build("or-nmf", {})).__name__ == "ORNMF"
+    assert build("petrels", {}, components=7, seed=3).get_params()["n_components"] == 7
+
+
+def test_values_become_json():
+    values = {"a": np.float64(1.5), "b": [np.int64(2), float("nan")], "c": np.arange(2), 3: None}
+    assert json.loads(json.dumps(plain(values), allow_nan=False)) == {
+        "a": 1.5,
+        "b": [2, None],
+        "c": [0, 1],
+        "3": None,
+    }
+
+
+def listed(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_failed_job_leaves_nothing(tmp_path):
+    run = Run("factor", "x.csv")
+
+    def fail():
+        with open_folder(run, tmp_path / "deep" / "out") as folder:
+            folder.file("codes", "codes.csv").write_text("half")
+            raise InputError("no")
+
+    with pytest.raises(InputError, match="no"):
+        fail()
+    assert listed(tmp_path / "deep") == []
+
+
+def test_an_earlier_result_is_replaced_and_other_files_stay(tmp_path):
+    X = np.random.default_rng(0).random((40, 5))
+    out = tmp_path / "out"
+    apps.factor(X, out, components=2, parts=["codes", "outliers"])
+    (out / "mine.txt").write_text("keep")
+    with pytest.raises(InputError, match="has something in it"):
+        apps.factor(X, out, components=2)
+    assert "outliers.npy" in listed(out)
+    apps.factor(X, out, components=2, overwrite=True)
+    assert listed(out) == [
+        "codes.csv",
+        "components.npy",
+        "mine.txt",
+        "model.thalweg",
+        "report.html",
+        "result.json",
+    ]
+    assert listed(tmp_path) == ["out"]
+
+
+def test_a_replaced_result_does_not_look_whole_before_it_is(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).random((40, 5))
+    out = tmp_path / "out"
+    apps.factor(X, out, components=2)
+    monkeypatch.setattr("thalweg.apps._folder._free", _full_disk)
+    with pytest.raises(InputError, match="cannot be written: No space left"):
+        apps.factor(X, out, components=2, overwrite=True)
+    assert "result.json" not in listed(out)
+    assert listed(tmp_path) == ["out"]
+
+
+def _full_disk(path):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_hostile_mark_removes_nothing_outside(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("keep")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "result.json").write_text(json.dumps({"files": {"a": "../victim", "b": str(victim)}}))
+    apps.factor(np.eye(9), out, components=2, overwrite=True)
+    assert victim.read_text() == "keep"
+
+
+def test_the_folder_is_named_after_the_source(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("street.npy", np.random.default_rng(0).random((30, 4)))
+    result = apps.factor("street.npy", components=2)
+    assert result.out == tmp_path / "street-factor"
+    assert os.access(result.out, os.R_OK | os.X_OK)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"components": 0}, {"epochs": 1.5}, {"batch_size": -1}, {"seed": -1}, {"resume": True}],
+)
+def test_options_are_checked(options):
+    with pytest.raises(ParameterError):
+        Run("factor", "x", **options)
+
+
+def test_the_jobs_can_be_called_by_their_names():
+    import thalweg.apps.separate  # the file, which has the name of the function
+
+    assert callable(apps.separate)
+    assert callable(synthetic.moving_scene)
+    assert callable(thalweg.apps.track)
