@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from thalweg import (
         apps as apps,
         checkpoint as checkpoint,
+        distributed as distributed,
         metrics as metrics,
         report as report,
         streams as streams,
@@ -79,6 +80,7 @@ _HOMES = {
     "SparseArchetypalNMF": "thalweg.estimators",
     "apps": "thalweg",
     "checkpoint": "thalweg",
+    "distributed": "thalweg",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "report": "thalweg",

@@ -7,12 +7,16 @@
     |-- ParameterError    (also a ValueError)  a parameter has no meaning here
     |-- CheckpointError   (also an OSError)  a checkpoint cannot be read or written
     |-- DependencyError   (also an ImportError)  a library that is asked for is not installed
+    |-- BlockError        (also a RuntimeError)  a block of distributed data failed
+    |-- ClusterError      (also a ConnectionError)  a cluster was lost on the way
 
 Each message says what was expected, what came, and what to do about it.
 """
 
 __all__ = [
+    "BlockError",
     "CheckpointError",
+    "ClusterError",
     "DependencyError",
     "InputError",
     "ParameterError",
@@ -71,5 +75,27 @@ class DependencyError(ThalwegError, ImportError):
     --------
     >>> from thalweg.errors import DependencyError
     >>> issubclass(DependencyError, ImportError)
+    True
+    """
+
+
+class BlockError(ThalwegError, RuntimeError):
+    """A block of distributed data failed; the message has its number, the cause what happened.
+
+    Examples
+    --------
+    >>> from thalweg.errors import BlockError
+    >>> issubclass(BlockError, RuntimeError)
+    True
+    """
+
+
+class ClusterError(ThalwegError, ConnectionError):
+    """The scheduler of a cluster is gone, or has forgotten what it was asked for.
+
+    Examples
+    --------
+    >>> from thalweg.errors import ClusterError
+    >>> issubclass(ClusterError, ConnectionError)
     True
     """

@@ -81,6 +81,12 @@ class Rows:
         return np.concatenate([np.einsum("ij,ij->i", block, block) for _, block in self.blocks()])
 
     @cached_property
+    def top(self) -> Array:
+        """The largest entry of each column."""
+        largest: Array = np.max([block.max(axis=0) for _, block in self.blocks()], axis=0)
+        return largest
+
+    @cached_property
     def gram(self) -> Array | None:
         """X X', or None when it would be much larger than the data."""
         return self.correlated(self.X) if self._few else None

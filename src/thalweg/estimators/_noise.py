@@ -12,7 +12,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.estimators._input import Batch
 
-__all__ = ["Noise", "due", "measure"]
+__all__ = ["Noise", "due", "measure", "spread"]
 
 # Entries of a batch that are looked at.
 _ENTRIES = 1024
@@ -80,15 +80,20 @@ def due(n_batches: int) -> bool:
     return n_batches < _MEMORY or n_batches % _EVERY == 0
 
 
+def spread(F: int, B: int) -> tuple[int, int]:
+    """Return how many features and samples lie from one entry that is looked at to the next."""
+    every_sample = max(1, min(B, F * B // _ENTRIES))
+    every_feature = max(1, F * len(range(0, B, every_sample)) // _ENTRIES)
+    return every_feature, every_sample
+
+
 def measure(batch: Batch, W: Array, H: Array) -> Noise:
     """Return the level of V - W H over a few entries of a batch, spread evenly.
 
     Only entries where the data are positive count: in data that are mostly zero the others would
     tell nothing but that zeros are easily explained.
     """
-    F, B = batch.V.shape
-    every_sample = max(1, min(B, F * B // _ENTRIES))
-    every_feature = max(1, F * len(range(0, B, every_sample)) // _ENTRIES)
+    every_feature, every_sample = spread(*batch.V.shape)
     V = batch.V[::every_feature, ::every_sample]
     residual = np.abs(V - W[::every_feature] @ H[:, ::every_sample])
     kept = V > 0.0  # gaps are filled with zeros

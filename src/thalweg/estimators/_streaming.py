@@ -169,6 +169,10 @@ class Streaming(StreamFit, Factorization):
     def _absorb(self, batch: Batch, update: DictionaryUpdate[Any], total: int | None) -> None:
         windows = self._windows(batch)
         share = sum(self._learn(window, update) for window in windows) / len(windows)
+        self._count(share, update, total)
+
+    def _count(self, share: float, update: DictionaryUpdate[Any], total: int | None) -> None:
+        """Count a batch with its share of outliers, and tell whoever wants to know."""
         self.n_batches_seen_ += 1
         self.outlier_share_ += (share - self.outlier_share_) / min(self.n_batches_seen_, _RECENT)
         if self.callback is not None or self.keep_history:

@@ -31,7 +31,7 @@ _SAMPLE = 2**20
 _AT_ONCE = 256
 # A look at the objective costs as much as a round: without anybody watching, it is taken after
 # every fifth one.
-_EVERY = 5
+EVERY = 5
 # Exact rounds on a sample in which a scale follows the residual; then it is left alone, so that
 # all rounds of the descent lower one and the same objective.
 _SETTLING = 10
@@ -177,15 +177,19 @@ class DivergenceNMF(Diverging):
         rng = parameters.generator(self.random_state)
         with few_threads(X.shape[1], count, min(X.shape[0], _AT_ONCE)):
             rows = _some(X, max(_SAMPLE // X.shape[1], 2 * count), rng)
-            self._prepare(rows)
-            sample = self._batch(rows)
-            W = self._settle(sample, self._start(sample, rng))
+            W = self._begin(rows, rng)
             self.n_samples_seen_ = X.shape[0]
-            self.__dict__.pop("history_", None)  # of an earlier fit
-            if self.keep_history:
-                self.history_: list[Progress] = []
             self._descend(self._blocks(X), W, cap)
         return self
+
+    def _begin(self, rows: Any, rng: np.random.Generator) -> Array:
+        """Return the first dictionary, from some rows."""
+        self._prepare(rows)
+        sample = self._batch(rows)
+        self.__dict__.pop("history_", None)  # of an earlier fit
+        if self.keep_history:
+            self.history_: list[Progress] = []
+        return self._settle(sample, self._start(sample, rng))
 
     def _descend(self, blocks: Blocks, W: Array, cap: int) -> None:
         method = self._method()
@@ -194,19 +198,22 @@ class DivergenceNMF(Diverging):
         previous = np.inf
         for round_ in range(1, cap + 1):
             W, H = method.sweep(blocks(), W, H)
-            due = round_ % _EVERY == 0
+            due = round_ % EVERY == 0
             if watched or due or round_ == cap:
                 self.n_iter_ = round_
-                self._note(blocks, method, W, H)
+                self._note(W, method.objective(blocks(), W, H), self._share(blocks, W, H))
             if due:
-                if previous - self.objective_ <= _EVERY * self.tol * self.objective_:
+                if self._done(previous):
                     break
                 previous = self.objective_
 
-    def _note(self, blocks: Blocks, method: BatchMultiplicative, W: Array, H: Array) -> None:
+    def _done(self, previous: float) -> bool:
+        """Tell whether the objective has hardly fallen since it was looked at last."""
+        return bool(previous - self.objective_ <= EVERY * self.tol * self.objective_)
+
+    def _note(self, W: Array, objective: float, share: float) -> None:
         self.components_ = np.ascontiguousarray(W.T)
-        self.objective_ = method.objective(blocks(), W, H)
-        self.outlier_share_ = self._share(blocks, W, H)
+        self.objective_, self.outlier_share_ = objective, share
         progress = Progress(self.n_samples_seen_, None, self.objective_, self.outlier_share_)
         if self.keep_history:
             self.history_.append(progress)
@@ -220,11 +227,16 @@ class DivergenceNMF(Diverging):
         begin, outliers, entries = 0, 0.0, 0
         for batch in blocks():
             B = batch.V.shape[1]
-            R = self.loss_.outliers(batch.V, times(W, H[:, begin : begin + B]))
-            count = batch.V.size if batch.seen is None else int(np.count_nonzero(batch.seen))
-            begin, outliers = begin + B, outliers + count * outlier_share(batch, R)
-            entries += count
+            share, count = self._share_of(batch, W, H[:, begin : begin + B])
+            begin, outliers, entries = begin + B, outliers + count * share, entries + count
         return outliers / max(entries, 1)
+
+    def _share_of(self, batch: Batch, W: Array, H: Array) -> tuple[float, int]:
+        """Return the share of outliers in a block, and the number of its entries seen."""
+        if not isinstance(self.loss_, Huber):
+            return 0.0, 0
+        count = batch.V.size if batch.seen is None else int(np.count_nonzero(batch.seen))
+        return outlier_share(batch, self.loss_.outliers(batch.V, times(W, H))), count
 
     def _settle(self, sample: Batch, W: Array) -> Array:
         """Give a loss without units the scale of the residual that a good dictionary leaves.

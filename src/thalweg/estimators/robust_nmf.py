@@ -157,35 +157,43 @@ class RobustNMF(Robust):
             The fitted estimator.
         """
         batch = as_batch(check_data(self, X, reset=True))
-        W = self._start(batch, parameters.generator(self.random_state))
+        W = self._begin(batch, parameters.generator(self.random_state))
         self.n_samples_seen_ = batch.V.shape[1]
-        self.__dict__.pop("history_", None)  # of an earlier fit
-        if self.keep_history:
-            self.history_: list[Progress] = []
         self._descend(batch, W)
         return self
+
+    def _begin(self, batch: Batch, rng: np.random.Generator) -> Array:
+        """Return the first dictionary, and forget an earlier fit."""
+        self.__dict__.pop("history_", None)
+        if self.keep_history:
+            self.history_: list[Progress] = []
+        return self._start(batch, rng)
 
     def _descend(self, batch: Batch, W: Array) -> None:
         V, seen = batch
         method = self._method(W.shape[1])
         state = method.start(V, W, seen)
-        settling = _SETTLING if self._automatic() else 0
-        calm, previous = 0, np.inf
+        calm = self._calm()
         for round_ in range(1, parameters.check_count("max_iter", self.max_iter) + 1):
             state = method.advance(V, state, seen)
             factors = method.factors(state)
             self.n_iter_ = round_
-            self._note(batch, factors)
-            if round_ <= settling:
-                self.outlier_weight_ = measure(batch, factors.W, factors.H).weight or 1.0
+            R = factors.R if batch.seen is None else factors.R * batch.seen
+            self._note(factors.W, self._loss(batch, factors), outlier_share(batch, R))
+            if round_ <= calm.settling:
+                self._settle(batch, factors.W, factors.H)
                 method = self._method(W.shape[1])
-            elif np.isfinite(previous):
-                still = abs(previous - self.objective_) <= self.tol * previous
-                calm = calm + 1 if still else 0
-            # The objective of ADMM rises and falls, and may stand still for a round.
-            if calm == (3 if self.solver == "admm" else 1):
+            if calm.reached(round_, self.objective_):
                 break
-            previous = self.objective_ if round_ > settling else np.inf
+
+    def _calm(self) -> "_Calm":
+        """Return what tells when to end; the objective of ADMM may stand still for a round."""
+        settling = _SETTLING if self._automatic() else 0
+        return _Calm(settling, self.tol, 3 if self.solver == "admm" else 1)
+
+    def _settle(self, batch: Batch, W: Array, H: Array) -> None:
+        """Take an automatic weight from the residual."""
+        self.outlier_weight_ = measure(batch, W, H).weight or 1.0
 
     def _method(self, count: int) -> BatchMethod[Any]:
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
@@ -202,11 +210,9 @@ class RobustNMF(Robust):
             **dictionary,
         )
 
-    def _note(self, batch: Batch, factors: Factors) -> None:
-        self.components_ = np.ascontiguousarray(factors.W.T)
-        self.objective_ = self._loss(batch, factors)
-        R = factors.R if batch.seen is None else factors.R * batch.seen
-        self.outlier_share_ = outlier_share(batch, R)
+    def _note(self, W: Array, objective: float, share: float) -> None:
+        self.components_ = np.ascontiguousarray(W.T)
+        self.objective_, self.outlier_share_ = objective, share
         progress = Progress(self.n_samples_seen_, None, self.objective_, self.outlier_share_)
         if self.keep_history:
             self.history_.append(progress)
@@ -215,12 +221,38 @@ class RobustNMF(Robust):
 
     def _loss(self, batch: Batch, factors: Factors) -> float:
         """Return [O] (S-7) divided by the number of samples, with the dictionary's penalty."""
+        return float(np.mean(self._losses(batch, factors))) + self._price(factors.W)
+
+    def _losses(self, batch: Batch, factors: Factors) -> Array:
+        """Return the part of each sample in [O] (S-7)."""
         W, H, R = factors
         E = batch.V - W @ H - R
         R = R if batch.seen is None else R * batch.seen
         E = E if batch.seen is None else E * batch.seen
         costs = self._outliers(self.outlier_weight_).value(R)
         costs = costs + self._code_penalty().value(H)
+        losses: Array = 0.5 * np.einsum("fb,fb->b", E, E) + costs
+        return losses
+
+    def _price(self, W: Array) -> float:
+        """Return the dictionary's penalty."""
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
-        fit = 0.5 * np.einsum("fb,fb->b", E, E)
-        return float(np.mean(fit + costs) + l1 * W.sum() + 0.5 * l2 * np.vdot(W, W))
+        return float(l1 * W.sum() + 0.5 * l2 * np.vdot(W, W))
+
+
+class _Calm:
+    """Tells when the objective has stood still, after the rounds in which a weight settles."""
+
+    def __init__(self, settling: int, tol: float, patience: int) -> None:
+        self.settling, self.tol, self.patience = settling, tol, patience
+        self.calm, self.previous = 0, np.inf
+
+    def reached(self, round_: int, objective: float) -> bool:
+        """Take in the objective after a round, counted from 1."""
+        if round_ <= self.settling:
+            return False
+        if np.isfinite(self.previous):
+            still = abs(self.previous - objective) <= self.tol * self.previous
+            self.calm = self.calm + 1 if still else 0
+        self.previous = objective
+        return self.calm == self.patience

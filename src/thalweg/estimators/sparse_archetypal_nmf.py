@@ -184,12 +184,16 @@ class SparseArchetypalNMF(Factorization):
             The fitted estimator.
         """
         X = check_data(self, X, reset=True)
+        return self._fit_rows(*_completed(X), X.dtype)
+
+    def _fit_rows(self, rows: Rows, seen: Mask | None, dtype: Any) -> Self:
+        """Learn from data whose gaps are filled, wherever they are."""
         count = parameters.check_count("n_components", self.n_components)
-        with few_threads(X.shape[1], count, X.shape[0]):
-            rows, seen = _completed(X)
-            problem = Problem(rows, self._weight(), self._nonzeros(count, X.shape[1]))
+        m, n = rows.shape
+        with few_threads(n, count, m):
+            problem = Problem(rows, self._weight(), self._nonzeros(count, n))
             runs = self._runs(problem, count)
-            self._begin(X)
+            self._begin(m, dtype)
             ran = [run(problem, partial(_refilled, seen), self._note) for run in runs]
             self.starts_ = {run.name: run.ended.point.objective for run in ran}
             ran.sort(key=lambda run: run.ended.point.objective)
@@ -202,11 +206,11 @@ class SparseArchetypalNMF(Factorization):
     def _encoder(self) -> Encoder:
         return SimplexCodes()
 
-    def _begin(self, X: Any) -> None:
-        self.n_samples_seen_ = X.shape[0]
+    def _begin(self, n_samples: int, dtype: Any) -> None:
+        self.n_samples_seen_ = n_samples
         self.outlier_share_ = 0.0
         self.n_iter_ = 0
-        self._dtype = X.dtype
+        self._dtype = dtype
         self.__dict__.pop("history_", None)  # of an earlier fit
         if self.keep_history:
             self.history_: list[Progress] = []
@@ -319,8 +323,7 @@ class SparseArchetypalNMF(Factorization):
         if name == "mip":
             return self._mip(problem, k)
         if name == "random":
-            top = np.max([block.max(axis=0) for _, block in rows.blocks()], axis=0)
-            return starts.around(rows, rng.random((k, rows.shape[1])) * top)
+            return starts.around(rows, rng.random((k, rows.shape[1])) * rows.top)
         if name == "robust-projections":
             return starts.around(rows, starts.robust_projections(rows, k))
         extreme = name == "projections"

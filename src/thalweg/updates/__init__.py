@@ -1,13 +1,20 @@
 """Move the dictionary after a batch; the state is arrays, and mergeable where it is sums."""
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
 from thalweg.errors import ParameterError
 
-__all__ = ["BatchMethod", "DictionaryUpdate", "Factors", "half_life"]
+__all__ = [
+    "BatchMethod",
+    "BlockMethod",
+    "BlockUpdate",
+    "DictionaryUpdate",
+    "Factors",
+    "half_life",
+]
 
 S = TypeVar("S")
 
@@ -40,6 +47,27 @@ class DictionaryUpdate(Protocol[S]):
 
     def objective(self, W: Array, state: S) -> float:
         """Return what the update minimises, at W."""
+        ...
+
+
+@runtime_checkable
+class BlockUpdate(Protocol[S]):
+    """A dictionary update whose batch may lie in several places, block by block.
+
+    What is summarised of the blocks and merged is all that the update needs of a batch: the
+    dictionary moves as it would with all blocks in one place.
+    """
+
+    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Any:
+        """Return what the update needs to know of a block that was encoded with W."""
+        ...
+
+    def merge(self, states: Sequence[Any]) -> Any:
+        """Return what is to be known of all blocks."""
+        ...
+
+    def take_in(self, W: Array, state: S, latest: Any) -> tuple[Array, S]:
+        """Return the dictionary and the state after a batch that was summarised and merged."""
         ...
 
 
@@ -90,6 +118,35 @@ class BatchMethod(Protocol[S]):
 
     def factors(self, state: S) -> Factors:
         """Return the feasible point of a state."""
+        ...
+
+
+@runtime_checkable
+class BlockMethod(Protocol[S]):
+    """A batch method whose samples may lie in several places, block by block.
+
+    Each block has a state of its own; the fields named by ``shared`` belong to the dictionary and
+    are the same in all of them. ``advance`` is ``visit`` and ``move`` of a single block, and
+    may replace atoms that no sample uses.
+
+    Attributes
+    ----------
+    shared : tuple of str
+        Fields of the state that belong to the dictionary.
+    """
+
+    shared: ClassVar[tuple[str, ...]]
+
+    def visit(self, V: Array, state: S, seen: Mask | None) -> tuple[S, Any]:
+        """Move what belongs to the samples of a block, and return what they ask of W."""
+        ...
+
+    def merge(self, sums: Sequence[Any]) -> Any:
+        """Return what the samples of several blocks ask of W."""
+        ...
+
+    def move(self, state: S, sums: Any) -> S:
+        """Move what belongs to the dictionary."""
         ...
 
 

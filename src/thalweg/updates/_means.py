@@ -1,13 +1,14 @@
 """Running means over a stream, as named tuples whose last fields are weight and n_samples."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from thalweg._typing import Array
 
-__all__ = ["Share", "batch_share", "merge_means"]
+__all__ = ["Share", "alone", "batch_share", "joined", "merge_means"]
 
 S = TypeVar("S", bound=Any)
 
@@ -43,4 +44,23 @@ def merge_means(states: Sequence[S]) -> S:
     ]
     n_samples = sum((s[-1] for s in states), np.zeros(()))
     made: S = type(states[0])(*means, np.asarray(weight), np.asarray(n_samples))
+    return made
+
+
+def alone(update: S) -> S:
+    """Return the update for samples without a past, which all count the same."""
+    lone: S = replace(update, forgetting=1.0, fade=0.0)
+    return lone
+
+
+def joined(past: S, latest: S, forgetting: float, fade: float) -> S:
+    """Return the means with those of a batch, whose samples all count the same, taken in."""
+    if latest[-1] == 0.0:
+        return past
+    share, *counts = batch_share(past[-2], past[-1], int(latest[-1]), forgetting, fade)
+    means = [
+        np.asarray(old.dtype.type(1.0 - share) * old + old.dtype.type(share) * new)
+        for old, new in zip(past[:-2], latest[:-2], strict=True)
+    ]
+    made: S = type(past)(*means, *counts)
     return made

@@ -1,5 +1,6 @@
 """Batch factorisation by the alternating direction method of multipliers: BADMM."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -12,7 +13,7 @@ from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.updates import Factors
-from thalweg.updates._batch import fill
+from thalweg.updates._batch import Sums, fill
 
 __all__ = ["BatchAdmm", "BatchAdmmState"]
 
@@ -72,6 +73,7 @@ class BatchAdmm:
     """
 
     name: ClassVar[str] = "batch-admm"
+    shared: ClassVar[tuple[str, ...]] = ("W", "Psi", "D")
 
     outliers: Prox = field(default_factory=L1)
     penalty: Prox = field(default_factory=Orthant)
@@ -91,7 +93,13 @@ class BatchAdmm:
 
     def advance(self, V: Array, state: BatchAdmmState, seen: Mask | None) -> BatchAdmmState:
         """Return the state after one round."""
-        H, R, W, U, Q, Psi, A, B, D = state
+        return self.move(*self.visit(V, state, seen))
+
+    def visit(
+        self, V: Array, state: BatchAdmmState, seen: Mask | None
+    ) -> tuple[BatchAdmmState, Sums]:
+        """Move codes and outliers with their copies and duals; return what they ask of W."""
+        H, R, W, U, Q, _, A, B, _ = state
         rho = self.rho
         H = _ridge(W.T @ W, W.T @ (V - R) + rho * U - A, rho)  # (S-12)
         product = W @ H
@@ -100,21 +108,31 @@ class BatchAdmm:
             target = target * seen
         norm, bounds = apart(self.outliers)
         R = fill(norm.prox(target, 1.0 / (1.0 + rho)), V, product, seen)  # (S-13)
-        energy = float(np.einsum("kb,kb->", H, H)) / max(len(H), 1)
-        rho_w = rho * max(energy, float(np.finfo(V.dtype).tiny))
-        l1, l2 = (V.shape[1] * weight for weight in (self.l1, self.l2))
-        linear = (V - R) @ H.T - l1 - D + rho_w * Psi
-        moved = _ridge(H @ H.T, linear.T, rho_w + l2).T  # (S-14)
-        W = np.where(np.arange(W.shape[1]) < self.frozen, Psi, moved)
         U = self.penalty.prox(H + A / rho, 1.0 / rho)  # (S-15)
         Q = np.clip(R + B / rho, *bounds)  # (S-16)
-        projected = self.constraint.prox(W + D / rho_w, 1.0 / rho_w)  # (S-17)
-        Psi = np.where(np.arange(W.shape[1]) < self.frozen, Psi, projected)
         A = A + rho * (H - U)  # (S-18)
         B = B + rho * (R - Q)  # (S-19)
         if seen is not None:  # nothing binds a gap's outlier to its copy
             B = B * seen
-        return BatchAdmmState(H, R, W, U, Q, Psi, A, B, D + rho_w * (W - Psi))  # (S-20)
+        moved = state._replace(H=H, R=R, U=U, Q=Q, A=A, B=B)
+        return moved, Sums(H @ H.T, (V - R) @ H.T, V.shape[1])
+
+    def merge(self, sums: Sequence[Sums]) -> Sums:
+        """Return the sums over several blocks."""
+        return Sums.merge(sums)
+
+    def move(self, state: BatchAdmmState, sums: Sums) -> BatchAdmmState:
+        """Move the dictionary with its copy and dual."""
+        W, Psi, D = state.W, state.Psi, state.D
+        energy = float(np.trace(sums.A)) / max(len(sums.A), 1)
+        rho_w = self.rho * max(energy, float(np.finfo(W.dtype).tiny))
+        l1, l2 = (sums.n * weight for weight in (self.l1, self.l2))
+        linear = sums.B - l1 - D + rho_w * Psi
+        moved = _ridge(sums.A, linear.T, rho_w + l2).T  # (S-14)
+        W = np.where(np.arange(W.shape[1]) < self.frozen, Psi, moved)
+        projected = self.constraint.prox(W + D / rho_w, 1.0 / rho_w)  # (S-17)
+        Psi = np.where(np.arange(W.shape[1]) < self.frozen, Psi, projected)
+        return state._replace(W=W, Psi=Psi, D=D + rho_w * (W - Psi))  # (S-20)
 
     def factors(self, state: BatchAdmmState) -> Factors:
         """Return the feasible copies."""

@@ -1,16 +1,17 @@
 """Batch factorisation by exact alternation: all codes and outliers, then the dictionary."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from thalweg._typing import Array, Mask
-from thalweg.encoders import Encoder
+from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.fast import Fast
 from thalweg.updates import Factors
 from thalweg.updates._batch import fill
-from thalweg.updates.surrogate import Surrogate
+from thalweg.updates.surrogate import Statistics, Surrogate
 
 __all__ = ["BatchFast"]
 
@@ -40,6 +41,7 @@ class BatchFast:
     """
 
     name: ClassVar[str] = "batch-fast"
+    shared: ClassVar[tuple[str, ...]] = ("W",)
 
     encoder: Encoder = field(default_factory=Fast)
     update: Surrogate = field(default_factory=Surrogate)
@@ -51,10 +53,29 @@ class BatchFast:
 
     def advance(self, V: Array, state: Factors, seen: Mask | None) -> Factors:
         """Return the state after one round."""
-        H0 = state.H if state.H.any() else None
-        codes = self.encoder.encode(V, state.W, H0=H0, seen=seen)
+        codes = self._codes(V, state, seen)
         W, _ = self.update.step(state.W, self.update.init(state.W), V, codes)
         return Factors(W, codes.H, fill(codes.R, V, W @ codes.H, seen))
+
+    def visit(self, V: Array, state: Factors, seen: Mask | None) -> tuple[Factors, Statistics]:
+        """Find the codes of a block; return what they ask of the dictionary.
+
+        Dead atoms are not revived by ``move``: that needs samples.
+        """
+        codes = self._codes(V, state, seen)
+        return Factors(state.W, codes.H, codes.R), self.update.summarise(state.W, V, codes)
+
+    def merge(self, sums: Sequence[Statistics]) -> Statistics:
+        """Return the statistics of several blocks."""
+        return self.update.merge(sums)
+
+    def move(self, state: Factors, sums: Statistics) -> Factors:
+        """Find the dictionary that is best for the codes."""
+        return state._replace(W=self.update.minimise(state.W, sums))
+
+    def _codes(self, V: Array, state: Factors, seen: Mask | None) -> Codes:
+        H0 = state.H if state.H.any() else None
+        return self.encoder.encode(V, state.W, H0=H0, seen=seen)
 
     def factors(self, state: Factors) -> Factors:
         """Return the state itself."""

@@ -131,11 +131,18 @@ class BatchMultiplicative:
 
     def start(self, blocks: Iterable[Block], W: Array) -> tuple[Array, Array]:
         """Return W on the border of its set, and equal codes for each sample."""
+        W = self.place(W)
+        return W, np.asfortranarray(np.hstack([self.begin(V, W, seen) for V, seen in blocks]))
+
+    def place(self, W: Array) -> Array:
+        """Return W on the border of its set, without zeros where the loss has no use for them."""
         # a zero would stay one, and a row of them would keep the loss infinite
         raised = np.maximum(W, lowest(W, self.loss))
-        W, _ = self._placed(np.where(self._free(W), raised, W))
-        H = [fidelity_of(self.loss, V, W, seen).start() for V, seen in blocks]
-        return W, np.asfortranarray(np.hstack(H))
+        return self._placed(np.where(self._free(W), raised, W))[0]
+
+    def begin(self, V: Any, W: Array, seen: Mask | None = None) -> Array:
+        """Return the codes of a block to begin with: equal ones for each sample."""
+        return fidelity_of(self.loss, V, W, seen).start()
 
     def sweep(self, blocks: Iterable[Block], W: Array, H: Array) -> tuple[Array, Array]:
         """Return dictionary and codes after one round over all samples.

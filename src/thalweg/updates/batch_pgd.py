@@ -1,5 +1,6 @@
 """Batch factorisation by projected gradient: BPGD."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.updates import Factors
-from thalweg.updates._batch import fill
+from thalweg.updates._batch import Sums, fill
 
 __all__ = ["BatchPgd"]
 
@@ -45,6 +46,7 @@ class BatchPgd:
     """
 
     name: ClassVar[str] = "batch-pgd"
+    shared: ClassVar[tuple[str, ...]] = ("W",)
 
     outliers: Prox = field(default_factory=L1)
     penalty: Prox = field(default_factory=Orthant)
@@ -61,6 +63,10 @@ class BatchPgd:
 
     def advance(self, V: Array, state: Factors, seen: Mask | None) -> Factors:
         """Return the state after one round."""
+        return self.move(*self.visit(V, state, seen))
+
+    def visit(self, V: Array, state: Factors, seen: Mask | None) -> tuple[Factors, Sums]:
+        """Take the steps on codes and outliers; return what they ask of the dictionary."""
         W, H, R = state
         tiny = float(np.finfo(V.dtype).tiny)
         eta = self.kappa / max(float(np.linalg.norm(W, 2)) ** 2, tiny)
@@ -69,12 +75,20 @@ class BatchPgd:
         if seen is not None:
             left *= seen
         R = fill(self.outliers.prox(left), V, W @ H, seen)  # (S-9)
-        A = H @ H.T
-        l1, l2 = (V.shape[1] * weight for weight in (self.l1, self.l2))
-        eta = self.kappa / max(float(np.linalg.norm(A)) + l2, tiny)
-        slope = (W @ H + R - V) @ H.T + l1 + l2 * W
-        moved = self.constraint.prox(W - eta * slope, eta)  # (S-10)
-        return Factors(np.where(np.arange(W.shape[1]) < self.frozen, W, moved), H, R)
+        return Factors(W, H, R), Sums(H @ H.T, (W @ H + R - V) @ H.T, V.shape[1])
+
+    def merge(self, sums: Sequence[Sums]) -> Sums:
+        """Return the sums over several blocks."""
+        return Sums.merge(sums)
+
+    def move(self, state: Factors, sums: Sums) -> Factors:
+        """Take the step on the dictionary."""
+        W, slope = state.W, sums.B
+        l1, l2 = (sums.n * weight for weight in (self.l1, self.l2))
+        tiny = float(np.finfo(W.dtype).tiny)
+        eta = self.kappa / max(float(np.linalg.norm(sums.A)) + l2, tiny)
+        moved = self.constraint.prox(W - eta * (slope + l1 + l2 * W), eta)  # (S-10)
+        return state._replace(W=np.where(np.arange(W.shape[1]) < self.frozen, W, moved))
 
     def factors(self, state: Factors) -> Factors:
         """Return the state itself."""

@@ -17,7 +17,7 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates._means import batch_share, merge_means
+from thalweg.updates._means import alone, batch_share, joined, merge_means
 from thalweg.updates._revive import revive
 from thalweg.updates.gauge import lowest, priced, rescaled
 from thalweg.updates.surrogate import Statistics
@@ -99,6 +99,19 @@ class Curved:
         state = self.absorb(W, state, V, codes, seen)
         W, state = self.minimise(W, state)
         return revive(W, state, V, codes, self.constraint, self.frozen)
+
+    @property
+    def revives(self) -> bool:
+        """Whether dead atoms are replaced."""
+        return True
+
+    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Statistics:
+        """Return the statistics of a block of samples alone."""
+        return alone(self).absorb(W, self.init(W), V, codes, seen)
+
+    def take_in(self, W: Array, state: Statistics, latest: Statistics) -> tuple[Array, Statistics]:
+        """Take in a batch by its statistics, and minimise the quadratic from W."""
+        return self.minimise(W, joined(state, latest, self.forgetting, self.fade))
 
     def absorb(
         self, W: Array, state: Statistics, V: Array, codes: Codes, seen: Mask | None

@@ -15,7 +15,7 @@ from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates._means import batch_share, merge_means
+from thalweg.updates._means import alone, batch_share, joined, merge_means
 from thalweg.updates.gauge import Price, lowest, priced, sizes
 
 __all__ = ["Majorisers", "Multiplicative"]
@@ -108,8 +108,22 @@ class Multiplicative:
         """Take in a batch, and go where the majorisers of all samples are least."""
         if V.shape[1] == 0:
             return W, state
-        positive = np.maximum(W, lowest(W, self.loss))  # a zero could not be multiplied
-        moved, state = self.minimise(positive, self.absorb(positive, state, V, codes, seen))
+        return self._moved(W, self.absorb(self._positive(W), state, V, codes, seen))
+
+    def summarise(self, W: Array, V: Any, codes: Codes, seen: Mask | None = None) -> Majorisers:
+        """Return the majorisers of a block of samples alone."""
+        return alone(self).absorb(self._positive(W), self.init(W), V, codes, seen)
+
+    def take_in(self, W: Array, state: Majorisers, latest: Majorisers) -> tuple[Array, Majorisers]:
+        """Take in a batch by its majorisers, and go where those of all samples are least."""
+        return self._moved(W, joined(state, latest, self.forgetting, self.fade))
+
+    def _positive(self, W: Array) -> Array:
+        """Return W without zeros, which could not be multiplied."""
+        return np.maximum(W, lowest(W, self.loss))
+
+    def _moved(self, W: Array, state: Majorisers) -> tuple[Array, Majorisers]:
+        moved, state = self.minimise(self._positive(W), state)
         moved[:, : self.frozen] = W[:, : self.frozen]
         return moved, state
 

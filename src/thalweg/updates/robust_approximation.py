@@ -156,6 +156,22 @@ class RobustApproximation:
             n_samples=np.asarray(state.n_samples + float(V.shape[1])),
         )
 
+    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Buffer:
+        """Return the latest samples of a block, as a buffer without a past."""
+        return self.absorb(self.init(W), V, codes, seen)
+
+    def take_in(self, W: Array, state: Buffer, latest: Buffer) -> tuple[Array, Buffer]:
+        """Take in a window by a buffer of its own, and move to the average of the steps."""
+        size = self.buffer_size
+        state = state._replace(
+            V=_latest([state.V.T, latest.V.T], size).T,
+            H=_latest([state.H.T, latest.H.T], size).T,
+            cost=_latest([state.cost, latest.cost], size),
+            n_windows=np.asarray(state.n_windows + 1.0),
+            n_samples=np.asarray(state.n_samples + latest.n_samples),
+        )
+        return self.minimise(W, state)
+
     def minimise(self, W: Array, state: Buffer) -> tuple[Array, Buffer]:
         """Return the average of the steps from W, and the state after them: [R] Algorithm 2."""
         moving = np.array(W.T, order="C")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from thalweg.encoders.fidelity import Fidelity
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.simplex import Simplex
-from thalweg.updates._means import batch_share, merge_means
+from thalweg.updates._means import joined, merge_means
 
-__all__ = ["Scales", "Subgradient", "nearest"]
+__all__ = ["Scales", "Slopes", "Subgradient", "nearest"]
+
+S = TypeVar("S", bound=Any)
 
 # No row moves farther than so many times what the curvature of the batch alone would allow.
 _SURPRISE = 10.0
@@ -49,6 +51,38 @@ class Scales(NamedTuple):
     """
 
     curvature: Array
+    objective: Array
+    weight: Array
+    n_samples: Array
+
+
+class Slopes(NamedTuple):
+    """What a batch asks of the dictionary: means over its samples.
+
+    Attributes
+    ----------
+    G : array of shape (F, K)
+        The subgradient of the loss in W.
+    usual, actual : array of shape (F,)
+        Bounds on the curvature in each row of W: to be expected, and of these samples.
+    objective : array of shape ()
+        The loss.
+    weight, n_samples : array of shape ()
+        Number of samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.subgradient import Subgradient as Encoder
+    >>> from thalweg.updates.subgradient import Subgradient
+    >>> V, W = np.array([[3.0, 1.0], [4.0, 2.0]]), np.array([[0.5], [0.5]])
+    >>> Subgradient().summarise(W, V, Encoder().encode(V, W)).G.shape
+    (2, 1)
+    """
+
+    G: Array
+    usual: Array
+    actual: Array
     objective: Array
     weight: Array
     n_samples: Array
@@ -122,33 +156,33 @@ class Subgradient:
         self, W: Array, state: Scales, V: Array, codes: Codes, seen: Mask | None = None
     ) -> tuple[Array, Scales]:
         """Take in a batch, and go against its subgradient."""
-        n = V.shape[1]
-        if n == 0:
+        if V.shape[1] == 0:
             return W, state
+        return self.take_in(W, state, self.summarise(W, V, codes, seen))
+
+    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Slopes:
+        """Return the subgradient and the curvature of a block of samples."""
+        n = V.shape[1]
         fidelity = Fidelity(self.loss, V, W, seen)
         P = fidelity.model(codes.H)
         G = fidelity.grad(P) @ codes.H.T / W.dtype.type(n)  # by Danskin: codes are kept
-        usual, actual = _curvatures(fidelity, P, codes.H)
-        state = self.absorb(state, _trace(usual, codes.H), codes.loss)
+        usual, actual = (_trace(c, codes.H) for c in _curvatures(fidelity, P, codes.H))
+        count = np.asarray(float(n))
+        return Slopes(G, usual, actual, np.asarray(np.mean(codes.loss)), count, count)
+
+    def take_in(self, W: Array, state: Scales, latest: Slopes) -> tuple[Array, Scales]:
+        """Go against a subgradient, at the pace of the curvature so far."""
+        own = Scales(latest.usual, latest.objective, latest.weight, latest.n_samples)
+        state = joined(state, own, self.forgetting, self.fade)
         scale = np.maximum(
             state.curvature / W.dtype.type(self._eta(state)),
-            _trace(actual, codes.H) / W.dtype.type(_SURPRISE),
+            latest.actual / W.dtype.type(_SURPRISE),
         )
         if self.constraint is not None:
             scale = np.full_like(scale, scale.max())
         pace = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
-        return self.inside(W - pace[:, None] * G, W[:, : self.frozen]), state  # [D] (11)
-
-    def absorb(self, state: Scales, own: Array, loss: Array) -> Scales:
-        """Return the means with those of a batch taken in."""
-        counts = batch_share(state.weight, state.n_samples, len(loss), self.forgetting, self.fade)
-        keep, share = own.dtype.type(1.0 - counts.share), own.dtype.type(counts.share)
-        return Scales(
-            keep * state.curvature + share * own,
-            np.asarray((1.0 - counts.share) * state.objective + counts.share * np.mean(loss)),
-            counts.weight,
-            counts.n_samples,
-        )
+        moved = W - pace[:, None] * latest.G
+        return self.inside(moved, W[:, : self.frozen]), state  # [D] (11)
 
     def inside(self, W: Array, fixed: Array) -> Array:
         """Return the nearest dictionary in C that has the frozen columns ``fixed``."""
@@ -159,8 +193,8 @@ class Subgradient:
             free = self.constraint.prox(free)
         return np.asfortranarray(np.hstack([fixed, free]))
 
-    def merge(self, states: Sequence[Scales]) -> Scales:
-        """Return the weighted mean of several states."""
+    def merge(self, states: Sequence[S]) -> S:
+        """Return the weighted mean of several states, or of several slopes."""
         return merge_means(states)
 
     def objective(self, W: Array, state: Scales) -> float:

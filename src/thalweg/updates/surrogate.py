@@ -12,7 +12,7 @@ from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates._means import batch_share, merge_means
+from thalweg.updates._means import alone, batch_share, joined, merge_means
 from thalweg.updates._revive import revive
 
 __all__ = ["Statistics", "Surrogate"]
@@ -130,9 +130,23 @@ class Surrogate:
         """
         state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
-        if self.l1 > 0.0 or not self.revival:  # the penalty is there to let atoms die
+        if not self.revives:
             return W, state
         return revive(W, state, V, codes, self.constraint, self.frozen)
+
+    @property
+    def revives(self) -> bool:
+        """Whether dead atoms are replaced; an l1 penalty is there to let atoms die."""
+        return self.revival and self.l1 == 0.0
+
+    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Statistics:
+        """Return the statistics of a block of samples alone."""
+        return alone(self).absorb(self.init(W), V, codes)
+
+    def take_in(self, W: Array, state: Statistics, latest: Statistics) -> tuple[Array, Statistics]:
+        """Take in a batch by its statistics, and minimise the surrogate from W."""
+        state = joined(state, latest, self.forgetting, self.fade)
+        return self.minimise(W, state), state
 
     def minimise(self, W: Array, state: Statistics) -> Array:
         """Return the dictionary that minimises the surrogate, starting from W."""

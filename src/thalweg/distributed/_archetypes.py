@@ -1,0 +1,164 @@
+"""Archetypes of data in several places: the descent asks for products, blocks make them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from thalweg._typing import Array
+from thalweg.archetypes import Rows
+from thalweg.distributed._crews import Crew
+from thalweg.distributed._model import sample, travelling
+from thalweg.distributed._plan import Plan
+from thalweg.errors import InputError, ParameterError
+from thalweg.estimators import Progress
+from thalweg.estimators._input import check_data
+
+__all__ = ["BlockRows", "run"]
+
+
+class Survey(NamedTuple):
+    """What is known of a block: |x|^2 of its rows, the largest entries, and the type."""
+
+    squares: Array
+    top: Array
+    dtype: Any
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRows(Rows):
+    """A matrix whose rows lie in blocks; what is asked for at once comes to the centre."""
+
+    crew: Crew
+    surveys: list[Survey]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, n)."""
+        return int(self.bounds[-1]), len(self.surveys[0].top)
+
+    @property
+    def bounds(self) -> Any:
+        """Where the blocks begin, and where the last one ends."""
+        return np.cumsum([0, *(len(survey.squares) for survey in self.surveys)])
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Fetch one block after the other."""
+        for i, (low, high) in enumerate(pairwise(self.bounds)):
+            (block,) = self.crew.collect(self.crew.map("rows-block", _dense, [i]), [i])
+            yield slice(low, high), block
+
+    def take(self, index: Any) -> Array:
+        """Fetch some rows."""
+        wanted = np.arange(self.shape[0])[index]
+        owners = np.searchsorted(self.bounds, wanted, side="right") - 1
+        which = np.unique(owners).tolist()
+        inside = [wanted[owners == i] - self.bounds[i] for i in which]
+        handles = self.crew.map("rows-block", _chosen, which, each=inside)
+        rows = np.empty((len(wanted), self.shape[1]))
+        for i, part in zip(which, self.crew.collect(handles, which), strict=True):
+            rows[owners == i] = part
+        return rows
+
+    def correlated(self, H: Array) -> Array:
+        """Return H X' (k, m), each block's part made where it is."""
+        everyone = range(len(self.surveys))
+        handles = self.crew.map("correlate-block", _correlated, everyone, self.crew.share(H))
+        return np.hstack(self.crew.collect(handles, everyone))
+
+    def mixed(self, T: Array) -> Array:
+        """Return T X (k, n), a sum over the blocks that have any weight."""
+        used = np.flatnonzero(T.any(axis=0))
+        if 2 * len(used) < T.shape[1]:
+            few: Array = T[:, used] @ self.take(used)
+            return few
+        everyone = range(len(self.surveys))
+        parts = np.split(T, self.bounds[1:-1], axis=1)
+        total = np.zeros((len(T), self.shape[1]))
+        for part in self.crew.collect(
+            self.crew.map("mix-block", _mixed, everyone, each=parts), everyone
+        ):
+            total += part
+        return total
+
+    @property
+    def squares(self) -> Array:
+        """|x|^2 of each row."""
+        return np.concatenate([survey.squares for survey in self.surveys])
+
+    @property
+    def top(self) -> Array:
+        """The largest entry of each column."""
+        largest: Array = np.max(
+            [survey.top for survey in self.surveys if len(survey.squares)], axis=0
+        )
+        return largest
+
+    @property
+    def gram(self) -> None:
+        """Never at hand: the samples of different blocks do not meet."""
+        return None
+
+
+def run(estimator: Any, crew: Crew, plan: Plan) -> None:
+    """Fit with the estimator's own descent, whose products are made by the blocks."""
+    if plan.rounds is not None or plan.keeper is not None:
+        raise ParameterError(
+            "SparseArchetypalNMF goes on until its descent ends, but rounds= or checkpoint= came. "
+            "Leave them out, and limit the sweeps with max_iter."
+        )
+    head = check_data(estimator, sample(crew, estimator).X, reset=True)
+    everyone = range(len(crew.blocks))
+    shared = crew.share(travelling(estimator))
+    surveys = crew.collect(crew.map("survey-block", _survey, everyone, shared), everyone)
+    dtype = np.result_type(head.dtype, *(survey.dtype for survey in surveys))
+    own = estimator.callback
+    estimator.callback = _both(own, plan.callback)
+    try:
+        estimator._fit_rows(BlockRows(None, crew, surveys), None, dtype)
+    finally:
+        estimator.callback = own
+
+
+def _both(one: Any, other: Any) -> Any:
+    listeners = [listener for listener in (one, other) if listener is not None]
+
+    def tell(progress: Progress) -> None:
+        for listener in listeners:
+            listener(progress)
+
+    return tell if listeners else None
+
+
+def _survey(X: Any, model: Any) -> Survey:
+    if X.shape[0] == 0:
+        return Survey(np.empty(0), np.zeros(model.n_features_in_), np.float32)
+    checked = check_data(model, X, reset=False)
+    rows = _dense(checked)
+    if np.isnan(rows).any():
+        raise InputError(
+            "Data in blocks should have no gaps for SparseArchetypalNMF, but NaN came. Fill them "
+            "first, or fit with all samples in one place."
+        )
+    return Survey(np.einsum("ij,ij->i", rows, rows), rows.max(axis=0), checked.dtype)
+
+
+def _dense(X: Any) -> Array:
+    return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+
+def _chosen(X: Any, index: Any) -> Array:
+    return _dense(X[index])
+
+
+def _correlated(X: Any, H: Array) -> Array:
+    product: Array = H @ _dense(X).T
+    return product
+
+
+def _mixed(X: Any, T: Array) -> Array:
+    product: Array = T @ _dense(X)
+    return product

@@ -1,0 +1,148 @@
+"""Streaming estimators: a round is a batch that lies in several blocks."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.distributed._crews import Crew
+from thalweg.distributed._model import (
+    Glimpse,
+    batch_of,
+    entries_of,
+    glimpse,
+    pooled,
+    sample,
+    travelling,
+)
+from thalweg.distributed._plan import Plan
+from thalweg.encoders import Codes
+from thalweg.errors import InputError, ParameterError
+from thalweg.estimators import ORNMF, Progress
+from thalweg.estimators._input import Batch, check_data
+from thalweg.estimators._noise import spread
+from thalweg.estimators._parameters import check_count, generator
+from thalweg.estimators._threads import few_threads
+from thalweg.updates._revive import Leftovers, dead_atoms, leftovers, replace_atoms
+
+__all__ = ["run"]
+
+
+class Report(NamedTuple):
+    """What comes back of a block: what the update needs to know of it, and a few numbers."""
+
+    latest: Any
+    seen: Glimpse
+    share: float
+    entries: int
+    rows: int
+
+
+def run(estimator: Any, crew: Crew, plan: Plan) -> None:
+    """Fit a streaming estimator, round by round."""
+    if isinstance(estimator, ORNMF) and estimator.buffer_size is None:
+        raise ParameterError(
+            "buffer_size should be a number or 'auto' here, but None came, which would bring all "
+            "samples to one place. Say how many are remembered."
+        )
+    groups = plan.groups(crew.blocks, check_count("epochs", estimator.epochs))
+    together = plan.together(crew.blocks)
+    done = plan.resumed(estimator, together)
+    if done == 0:
+        _begin(estimator, crew, len(groups[0]))
+    counts = [crew.blocks.rows(group) for group in groups]
+    total = None if None in counts else sum(filter(None, counts))
+    for number, group in enumerate(groups[done:], done + 1):
+        _round(estimator, crew, group, total)
+        plan.note(estimator, number, _progress(estimator, total), together)
+    plan.finish(estimator, max(done, len(groups)), together)
+
+
+def _begin(estimator: Any, crew: Crew, blocks: int) -> None:
+    """Make a start from the first rows of the first round."""
+    count = check_count("n_components", estimator.n_components)
+    first = sample(crew, estimator)
+    X = check_data(estimator, first.X, reset=True)
+    with few_threads(X.shape[1], count, X.shape[0]):
+        estimator._prepare(X)
+        batch = estimator._batch(X[: sum(first.counts[:blocks])])
+        estimator._begin(batch, generator(estimator.random_state))
+
+
+def _round(estimator: Any, crew: Crew, group: list[int], total: int | None) -> None:
+    shared = crew.share(travelling(estimator))
+    handles = crew.map("encode-block", _encode, group, shared, len(group))
+    reports = [report for report in crew.collect(handles, group) if report is not None]
+    if not reports:
+        raise InputError("A round should have rows, but all of its blocks are empty. Check them.")
+    K, F = estimator.components_.shape
+    with few_threads(F, K, K):
+        _observe(estimator, [report.seen for report in reports])
+        update, W = estimator._refreshed(estimator._update()), estimator.components_.T
+        latest = update.merge([report.latest for report in reports])
+        W, state = update.take_in(W, estimator.statistics_, latest)
+        if getattr(update, "revives", False) and (dead := dead_atoms(state, update.frozen)):
+            lost = crew.map("revive-block", _leftovers, group, shared, W, len(dead))
+            found = [part for part in crew.collect(lost, group) if part is not None]
+            W, state = replace_atoms(W, state, dead, found, update.constraint)
+        estimator.components_, estimator.statistics_ = np.ascontiguousarray(W.T), state
+        estimator.n_samples_seen_ += sum(report.rows for report in reports)
+        entries = sum(report.entries for report in reports)
+        outliers = sum(report.share * report.entries for report in reports)
+        estimator._count(outliers / max(entries, 1), update, total)
+        estimator._conclude(update)
+
+
+def _observe(estimator: Any, parts: list[Glimpse]) -> None:
+    """Let the estimator see a few entries of all blocks, as if they were the batch."""
+    V, H = pooled(parts)
+    nothing = np.zeros(V.shape[1], V.dtype)
+    codes = Codes(H, np.zeros_like(V), nothing, nothing, np.ones(len(nothing), np.bool_))
+    W = estimator.components_.T
+    estimator._observe(Batch(V, None), codes, W[:: _every(len(W))])
+
+
+def _progress(estimator: Any, total: int | None) -> Progress:
+    seen, share = estimator.n_samples_seen_, estimator.outlier_share_
+    return Progress(seen, total, estimator.objective_, share)
+
+
+def _encode(X: Any, model: Any, blocks: int) -> Report | None:
+    """Encode a block: what a worker does in a round."""
+    W, rows = model.components_.T, X.shape[0]
+    batch = batch_of(model, _remembered(X, model, blocks), W.dtype)
+    if batch is None:
+        return None
+    with few_threads(len(W), W.shape[1], batch.V.shape[1]):
+        update = model._update()
+        codes = model._tune(batch).encode(batch.V, W, seen=batch.seen)
+        latest = update.summarise(W, batch.V, codes, batch.seen)
+    if isinstance(model, ORNMF):
+        latest = latest._replace(n_samples=np.asarray(float(rows)))
+    F, B = batch.V.shape
+    every = _every(F)
+    seen = glimpse(batch, codes.H, every, slice(None, None, spread(-(-F // every), B)[1]))
+    share = model._outlier_share(batch, codes)
+    return Report(latest, seen, share, entries_of(batch), rows)
+
+
+def _leftovers(X: Any, model: Any, moved: Array, count: int) -> Leftovers | None:
+    """Encode a block again, and return what the moved dictionary explains worst."""
+    W = model.components_.T
+    batch = batch_of(model, X, W.dtype)
+    if batch is None:
+        return None
+    with few_threads(len(W), W.shape[1], batch.V.shape[1]):
+        codes = model._tune(batch).encode(batch.V, W, seen=batch.seen)
+        return leftovers(moved, batch.V, codes, count)
+
+
+def _remembered(X: Any, model: Any, blocks: int) -> Any:
+    """Return the rows that leave a trace: of OR-NMF the latest, as many of each block."""
+    size = model._kept() if isinstance(model, ORNMF) else None
+    return X if size is None else X[-max(1, size // blocks) :]
+
+
+def _every(F: int) -> int:
+    """Return how many features lie from one that is looked at to the next, in all blocks alike."""
+    return spread(F, 1)[0]

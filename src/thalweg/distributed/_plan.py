@@ -1,0 +1,92 @@
+"""How long a fit goes on, who is told, and what is written on the way."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain, cycle, islice, repeat
+from typing import Any
+
+from thalweg._checks import require_whole
+from thalweg.checkpoint import Keeper, latest, read_manifest, restore
+from thalweg.distributed._blocks import Blocks
+from thalweg.errors import ParameterError
+from thalweg.estimators import Progress
+from thalweg.estimators._stream_fit import _keeper as keeper_of
+
+__all__ = ["Plan"]
+
+# Blocks of a round of a streaming estimator. It must not depend on the number of workers, and
+# should be several times that.
+_TOGETHER = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the caller of a fit asked for."""
+
+    rounds: int | None = None
+    blocks_per_round: int | None = None
+    callback: Callable[[Progress], None] | None = None
+    keeper: Keeper | None = None
+    resume: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        rounds: int | None,
+        blocks_per_round: int | None,
+        callback: Callable[[Progress], None] | None,
+        folder: Any,
+        resume: bool,
+    ) -> "Plan":
+        """Check what was asked for."""
+        if rounds is not None:
+            require_whole(1, rounds=rounds)
+        if blocks_per_round is not None:
+            require_whole(1, blocks_per_round=blocks_per_round)
+        return cls(rounds, blocks_per_round, callback, keeper_of(folder, resume, None), resume)
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks after every round."""
+        return self.callback is not None or self.keeper is not None
+
+    def together(self, blocks: Blocks) -> int:
+        """Return how many blocks of a streaming estimator are one round."""
+        return min(self.blocks_per_round or _TOGETHER, len(blocks))
+
+    def groups(self, blocks: Blocks, epochs: int) -> list[list[int]]:
+        """Return the blocks of each round, in their order, over and over again."""
+        size = self.together(blocks)
+        once = [list(range(i, min(i + size, len(blocks)))) for i in range(0, len(blocks), size)]
+        if self.rounds is None:
+            return list(chain.from_iterable(repeat(once, epochs)))
+        return list(islice(cycle(once), self.rounds))
+
+    def resumed(self, estimator: Any, together: int) -> int:
+        """Return the rounds that were done when the last checkpoint was written; 0 for none.
+
+        The estimator gets what it had learned by then.
+        """
+        path = latest(self.keeper.directory) if self.keeper is not None and self.resume else None
+        if path is None:
+            return 0
+        kept = read_manifest(path)
+        if kept.position is None or kept.batch_size != together:
+            raise ParameterError(
+                f"A fit should go on with blocks as they were, but {path} is of rounds of "
+                f"{kept.batch_size} blocks, and {together} came. Cut the data as before, or begin "
+                "anew in another folder."
+            )
+        return int(restore(path, estimator).position.sample)
+
+    def note(self, estimator: Any, number: int, progress: Progress, together: int) -> None:
+        """Tell that a round is done, and write a checkpoint if one is due."""
+        if self.keeper is not None and self.keeper.due_after_batch():
+            self.keeper.write(estimator, (0, number), batch_size=together)
+        if self.callback is not None:
+            self.callback(progress)
+
+    def finish(self, estimator: Any, number: int, together: int) -> None:
+        """Write what has been learned in the end."""
+        if self.keeper is not None:
+            self.keeper.write(estimator, (0, number), batch_size=together)

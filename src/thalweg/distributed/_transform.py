@@ -1,0 +1,83 @@
+"""Codes of data in several places."""
+
+from typing import Any
+
+import numpy as np
+
+from thalweg.distributed._blocks import Lazy, blocks_of, plain
+from thalweg.distributed._crews import crew_of
+from thalweg.distributed._dask import collection, connected, load
+from thalweg.distributed._model import travelling
+from thalweg.errors import ParameterError
+
+__all__ = ["transform"]
+
+
+def transform(estimator: Any, X: Any, *, client: Any = None, block_size: int | None = None) -> Any:
+    """Return the codes of X, block by block.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : Dask array or DataFrame, list of blocks, stream, array or sparse matrix
+        Data like those of :func:`fit`.
+    client : distributed.Client, address of a scheduler, or None, default=None
+        Who encodes blocks that are not Dask's; None does it here. What Dask makes of its own
+        collections is settled when they are computed.
+    block_size : int or None, default=None
+        Rows of a block, for data that do not come in blocks.
+
+    Returns
+    -------
+    array or Dask array of shape (n_samples, n_components)
+        A Dask array, not yet computed, if X is a Dask collection or a list of delayed blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg import RobustOnlineNMF, distributed
+    >>> X = np.random.default_rng(0).random((60, 8))
+    >>> model = RobustOnlineNMF(n_components=3, random_state=0).fit(X)
+    >>> codes = distributed.transform(model, X, block_size=20)
+    >>> np.allclose(codes, model.transform(X))
+    True
+    """
+    if not hasattr(estimator, "components_"):
+        raise ParameterError(
+            f"estimator should be fitted, but this {type(estimator).__name__} is not. Call fit "
+            "first."
+        )
+    blocks = blocks_of(X, block_size)
+    model = travelling(estimator)
+    if collection(X) or all(isinstance(block, Lazy) for block in blocks.blocks):
+        return _lazily(model, blocks.blocks)
+    everyone = range(len(blocks))
+    with connected(client) as crew_client:
+        crew = crew_of(crew_client, blocks)
+        handles = crew.map("transform-block", _codes, everyone, crew.share(model))
+        return np.vstack(crew.collect(handles, everyone))
+
+
+def _lazily(model: Any, blocks: list[Any]) -> Any:
+    """Return a Dask array with a block of codes for each block of rows."""
+    array, delayed = load("dask.array"), load("dask").delayed
+    dtype, width = model.components_.dtype, len(model.components_)
+    codes, shared = delayed(_codes), delayed(model)
+    return array.concatenate(
+        [
+            array.from_delayed(
+                codes(block.delayed, shared, dask_key_name=f"transform-{block.delayed.key}"),
+                shape=(np.nan if block.rows is None else block.rows, width),
+                dtype=dtype,
+            )
+            for block in blocks
+        ]
+    )
+
+
+def _codes(X: Any, model: Any) -> Any:
+    X = plain(X)
+    if X.shape[0] == 0:
+        return np.empty((0, len(model.components_)), model.components_.dtype)
+    return model.transform(X)

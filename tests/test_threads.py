@@ -1,0 +1,93 @@
+"""Threads: estimators are independent of one another, and kernels let others run."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from thalweg import (
+    ORNMF,
+    DivergenceNMF,
+    OnlineNMF,
+    Petrels,
+    RobustNMF,
+    RobustOnlineNMF,
+    SparseArchetypalNMF,
+    _kernels,
+)
+
+THREADS = 8
+MODELS: list[Any] = [
+    RobustOnlineNMF(3),
+    RobustNMF(3, max_iter=3),
+    OnlineNMF(3),
+    DivergenceNMF(3, max_iter=3),
+    ORNMF(3),
+    Petrels(3),
+    SparseArchetypalNMF(3, init="zero", path=1, max_iter=3),
+]
+
+
+def data(seed: int) -> Any:
+    """Return samples with gaps and a few outliers."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((120, 3)) @ rng.gamma(0.5, 1.0, (3, 9)) + 0.01
+    X[rng.random(X.shape) < 0.05] += 1.0
+    return X
+
+
+def fitted(seed: int) -> list[Any]:
+    """Return what the components of each estimator become on the same data."""
+    X = data(seed)
+    return [clone(model).set_params(random_state=seed).fit(X).components_ for model in MODELS]
+
+
+def test_eight_threads_find_what_one_after_the_other_finds():
+    one_after_the_other = [fitted(seed) for seed in range(THREADS)]
+    together = Barrier(THREADS)
+
+    def begin(seed: int) -> list[Any]:
+        together.wait(timeout=60)
+        return fitted(seed)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = list(pool.map(begin, range(THREADS)))
+    for mine, expected in zip(found, one_after_the_other, strict=True):
+        for model, one, other in zip(MODELS, mine, expected, strict=True):
+            assert np.array_equal(one, other), model
+
+
+def compiled() -> dict[str, Any]:
+    """Return the compiled functions of the kernels' room by name, private ones as well."""
+    import importlib
+    import pkgutil
+
+    modules = [
+        importlib.import_module(f"{_kernels.__name__}.{info.name}")
+        for info in pkgutil.iter_modules(_kernels.__path__)
+    ]
+    return {
+        f"{module.__name__}.{name}": thing
+        for module in modules
+        for name, thing in vars(module).items()
+        if hasattr(thing, "py_func")
+    }
+
+
+KERNELS = compiled()
+
+
+def test_kernels_are_found():
+    assert {name.rpartition(".")[2] for name in KERNELS} >= {
+        name for name in _kernels.__all__ if name.islower()
+    }
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_release_the_lock_and_start_no_threads(name):
+    options = KERNELS[name].targetoptions
+    assert options.get("nogil"), options
+    assert not options.get("parallel")
