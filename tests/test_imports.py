@@ -15,7 +15,8 @@ SRC = Path(__file__).resolve().parents[1] / "src"
 LAYERS = (
     {"cli"},
     {"apps", "report", "distributed"},
-    {"checkpoint", "streams", "estimators", "metrics", "synthetic"},
+    {"streams", "estimators", "metrics", "synthetic"},
+    {"checkpoint"},
     {"archetypes", "completion", "trackers", "updates"},
     {"encoders"},
     {"solvers"},

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thalweg import (
+        checkpoint as checkpoint,
         metrics as metrics,
         report as report,
         streams as streams,
@@ -75,6 +76,7 @@ _HOMES = {
     "Roseta": "thalweg.estimators",
     "SignSplitter": "thalweg.estimators.sign_splitter",
     "SparseArchetypalNMF": "thalweg.estimators",
+    "checkpoint": "thalweg",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "report": "thalweg",

@@ -5,12 +5,19 @@
     ThalwegError
     |-- InputError        (also a ValueError)  the data cannot be used as they are
     |-- ParameterError    (also a ValueError)  a parameter has no meaning here
+    |-- CheckpointError   (also an OSError)  a checkpoint cannot be read or written
     |-- DependencyError   (also an ImportError)  a library that is asked for is not installed
 
 Each message says what was expected, what came, and what to do about it.
 """
 
-__all__ = ["DependencyError", "InputError", "ParameterError", "ThalwegError"]
+__all__ = [
+    "CheckpointError",
+    "DependencyError",
+    "InputError",
+    "ParameterError",
+    "ThalwegError",
+]
 
 
 class ThalwegError(Exception):
@@ -42,6 +49,17 @@ class ParameterError(ThalwegError, ValueError):
     --------
     >>> from thalweg.errors import ParameterError
     >>> issubclass(ParameterError, ValueError)
+    True
+    """
+
+
+class CheckpointError(ThalwegError, OSError):
+    """A checkpoint cannot be written, or a file cannot be read as one.
+
+    Examples
+    --------
+    >>> from thalweg.errors import CheckpointError
+    >>> issubclass(CheckpointError, OSError)
     True
     """
 

@@ -6,7 +6,7 @@ Rows are samples here; inside, columns are. Every estimator offers ``fit``, ``pa
 """
 
 from thalweg.estimators import rivals
-from thalweg.estimators._stream_fit import Position
+from thalweg.estimators._journey import Position
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF

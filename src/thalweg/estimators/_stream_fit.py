@@ -1,35 +1,18 @@
 """Learning from a stream: the loop around partial_fit."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
 
 from thalweg._checks import require_whole
+from thalweg.checkpoint import Keeper, latest, read_manifest, restore
 from thalweg.errors import InputError, ParameterError
+from thalweg.estimators._journey import Journey, Position
 
-__all__ = ["Position", "StreamFit"]
+__all__ = ["StreamFit"]
 
 _BATCH = 256
-
-
-class Position(NamedTuple):
-    """How far a stream has been taken in.
-
-    Attributes
-    ----------
-    epoch : int
-        The pass, counted from 0.
-    sample : int
-        Samples taken in of this pass: the number of the next one.
-
-    Examples
-    --------
-    >>> from thalweg.estimators import Position
-    >>> Position(epoch=1, sample=300)
-    Position(epoch=1, sample=300)
-    """
-
-    epoch: int = 0
-    sample: int = 0
 
 
 class StreamFit:
@@ -43,6 +26,8 @@ class StreamFit:
         batch_size: int | None = None,
         start: tuple[int, int] | None = None,
         callback: Callable[[Position], None] | None = None,
+        checkpoint: str | PathLike[str] | Keeper | None = None,
+        resume: bool = False,
     ) -> Self:
         """Learn from a stream, batch by batch.
 
@@ -60,6 +45,12 @@ class StreamFit:
             the state the estimator had then, it all ends as if there had been no break.
         callback : callable or None, default=None
             Called with the :class:`~thalweg.estimators.Position` after each batch.
+        checkpoint : path, Keeper or None, default=None
+            Folder into which checkpoints are written: every 30 seconds, or when the
+            :class:`thalweg.checkpoint.Keeper` says; at the end; and when the run is interrupted.
+        resume : bool, default=False
+            Whether to go on from the newest checkpoint in that folder, if there is one. It all ends
+            as if there had been no break, whenever that was.
 
         Returns
         -------
@@ -71,15 +62,20 @@ class StreamFit:
                 f"stream should have batches(size, start), but {type(stream).__name__} has not. "
                 "Open files and arrays with thalweg.streams.open first."
             )
+        keeper = _keeper(checkpoint, resume, start)
         size = self._stream_size(stream) if batch_size is None else batch_size
         begin = Position() if start is None else Position(*start)
         require_whole(1, epochs=epochs, batch_size=size)
         require_whole(0, epoch=begin.epoch, sample=begin.sample)
-        if start is None:
+        path = latest(keeper.directory) if keeper is not None and resume else None
+        if path is not None:
+            begin, size = self._resumed(path, batch_size)
+        elif start is None:
             self._forget()
-        for epoch in range(begin.epoch, epochs):
-            self._take_in(stream.batches(size, begin.sample), epoch, callback)
-            begin = Position(epoch + 1, 0)
+        with Journey(self, begin, size, keeper, callback) as journey:
+            for epoch in range(begin.epoch, epochs):
+                journey.take_in(stream.batches(size, begin.sample), epoch)
+                begin = Position(epoch + 1, 0)
         if not hasattr(self, "components_"):
             raise InputError(
                 "The stream should have samples, but none came. Check its source, and the position."
@@ -90,15 +86,37 @@ class StreamFit:
         """Return the size of the batches in which a stream is taken in."""
         return _BATCH
 
-    def _take_in(
-        self, batches: Any, epoch: int, callback: Callable[[Position], None] | None
-    ) -> None:
-        for first, X in batches:
-            self.partial_fit(X)  # type: ignore[attr-defined]
-            if callback is not None:
-                callback(Position(epoch, first + X.shape[0]))
+    def _resumed(self, path: Path, asked: int | None) -> tuple[Position, int]:
+        """Return where to go on and in which steps, with what was learned until then."""
+        kept = read_manifest(path)
+        if kept.position is None or kept.batch_size is None or asked not in (None, kept.batch_size):
+            raise ParameterError(
+                f"A run should go on as it began, but {path} is of position {kept.position} and "
+                f"batch_size={kept.batch_size}, and batch_size={asked} came. Leave batch_size out, "
+                "or begin anew in another folder."
+            )
+        return restore(path, self).position, kept.batch_size
 
     def _forget(self) -> None:
         """Drop what was learned: by scikit-learn's rule, what ends in an underscore."""
         for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
             delattr(self, name)
+
+
+def _keeper(checkpoint: Any, resume: bool, start: Any) -> Keeper | None:
+    """Return who writes the checkpoints; an earlier run is neither overwritten nor mixed in."""
+    if resume and (checkpoint is None or start is not None):
+        raise ParameterError(
+            "resume=True should come with checkpoint= and without start=, but it did not. Name the "
+            "folder of the checkpoints, from which the position is taken."
+        )
+    if checkpoint is None:
+        return None
+    keeper = checkpoint if isinstance(checkpoint, Keeper) else Keeper(checkpoint)
+    if not resume and start is None and keeper.used():
+        raise ParameterError(
+            f"checkpoint should be a folder without checkpoints, but {keeper.directory} has those "
+            "of an earlier run. Go on with resume=True, or choose another folder."
+        )
+    keeper.prepare()
+    return keeper

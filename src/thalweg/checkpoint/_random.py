@@ -1,0 +1,55 @@
+"""Random generators as numbers and arrays."""
+
+from typing import Any
+
+import numpy as np
+
+from thalweg.checkpoint._format import Fault
+
+__all__ = ["generator", "state_of"]
+
+_BITS = {
+    bits.__name__: bits
+    for bits in (
+        np.random.MT19937,
+        np.random.PCG64,
+        np.random.PCG64DXSM,
+        np.random.Philox,
+        np.random.SFC64,
+    )
+}
+_LEGACY = "RandomState"
+# Places in a buffer: NumPy believes them, and would read beside it.
+_PLACES = {"pos": 624, "buffer_pos": 4}
+
+
+def state_of(value: Any) -> dict[str, Any] | None:
+    """Return the state of a Generator or RandomState; None for anything else."""
+    if isinstance(value, np.random.RandomState):
+        state: Any = value.get_state(legacy=False)
+        return {"made": _LEGACY, "state": dict(state)}
+    if isinstance(value, np.random.Generator) and type(value.bit_generator).__name__ in _BITS:
+        return {"made": "Generator", "state": dict(value.bit_generator.state)}
+    return None
+
+
+def generator(made: Any, state: Any) -> np.random.Generator | np.random.RandomState:
+    """Return a generator in this state."""
+    try:
+        bits = _BITS[state["bit_generator"]]()
+        _check_places(state)
+        if made == _LEGACY:
+            legacy = np.random.RandomState(bits)
+            legacy.set_state(state)
+            return legacy
+        bits.state = state
+        return np.random.Generator(bits)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise Fault("has a random state that is not one") from error
+
+
+def _check_places(state: dict[str, Any]) -> None:
+    for place, last in _PLACES.items():
+        for part in (state, state["state"]):
+            if place in part and not (type(part[place]) is int and 0 <= part[place] <= last):
+                raise ValueError(place)
