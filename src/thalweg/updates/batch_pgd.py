@@ -71,7 +71,8 @@ class BatchPgd:
         R = fill(self.outliers.prox(left), V, W @ H, seen)  # (S-9)
         A = H @ H.T
         l1, l2 = (V.shape[1] * weight for weight in (self.l1, self.l2))
-        eta = self.kappa / max(float(np.linalg.norm(A)) + l2, tiny)
+        size = float(np.hypot.reduce(A, axis=None))  # whose squares may be out of range
+        eta = self.kappa / max(size + l2, tiny)
         slope = (W @ H + R - V) @ H.T + l1 + l2 * W
         moved = self.constraint.prox(W - eta * slope, eta)  # (S-10)
         return Factors(np.where(np.arange(W.shape[1]) < self.frozen, W, moved), H, R)
