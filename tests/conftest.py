@@ -7,6 +7,8 @@ import pytest
 import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_limits
 
+import hostile  # noqa: F401  registers the long profile of Hypothesis
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -145,7 +145,7 @@ class RPCAGD:
         n, rank = A.shape
         bound = np.sqrt(2.0 * self.incoherence * rank / n) * norm
         lengths = np.linalg.norm(A, axis=1, keepdims=True)
-        shorter: Array = np.where(lengths > bound, A * (bound / np.maximum(lengths, _TINY)), A)
+        shorter: Array = A * (bound / np.maximum(lengths, max(bound, _TINY)))
         return shorter
 
 

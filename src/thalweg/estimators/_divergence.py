@@ -19,7 +19,7 @@ from thalweg.encoders.newton import Newton
 from thalweg.encoders.sparse_fidelity import suits_sparse
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
-from thalweg.estimators._input import Batch, as_batch
+from thalweg.estimators._input import Batch, as_batch, normal
 from thalweg.estimators._noise import Noise, measure
 from thalweg.estimators._start import frozen_columns, scaled_dictionary
 from thalweg.estimators._surface import Factorization
@@ -72,7 +72,9 @@ class Diverging(Factorization):
     def _batch(self, rows: Any) -> Batch:
         """Return rows as a batch, in sparse form if the data are to be visited that way."""
         if self.sparse_ and not np.isnan(_values(rows)).any():
-            return Batch(sparse.csr_array(rows).T, None)
+            seldom = sparse.csr_array(rows)
+            seldom.data = normal(seldom.data)
+            return Batch(seldom.T, None)
         batch = as_batch(rows)
         if self.floor_ > 0.0:
             return batch._replace(V=np.maximum(batch.V, batch.V.dtype.type(self.floor_)))

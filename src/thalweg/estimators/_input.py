@@ -9,7 +9,11 @@ from sklearn.utils.validation import validate_data
 from thalweg._typing import Array, Mask
 from thalweg.errors import InputError
 
-__all__ = ["Batch", "as_batch", "check_codes", "check_data", "filled", "whole_number"]
+__all__ = ["Batch", "as_batch", "check_codes", "check_data", "filled", "normal", "whole_number"]
+
+# Powers of the largest and the smallest number of a type between which data may lie. Squares are
+# added up, and divided by: they must neither overflow nor vanish.
+_ROOM = 0.4
 
 
 class Batch(NamedTuple):
@@ -22,7 +26,8 @@ class Batch(NamedTuple):
 def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a float array or CSR matrix of the right width.
 
-    Negative entries are refused, unless the estimator calls itself signed.
+    Negative entries are refused, unless the estimator calls itself signed; so are entries that
+    cannot be squared, and data to begin with of which no square is above zero.
     """
     try:
         X = validate_data(
@@ -34,12 +39,13 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
             ensure_all_finite="allow-nan",
         )
     except ValueError as error:
-        raise InputError(f"{error} {_advice(str(error))}".rstrip()) from error
-    if estimator.signed:
-        return X
+        raise InputError(_worded(str(error))) from error
     values = X.data if sparse.issparse(X) else X
     smallest = np.fmin.reduce(values, axis=None, initial=0.0)
-    if smallest < 0.0:
+    largest = np.fmax.reduce(values, axis=None, initial=0.0)
+    held = values if reset or not hasattr(estimator, "components_") else estimator.components_
+    _check_size(float(max(largest, -smallest)), held.dtype, learning=reset)
+    if smallest < 0.0 and not estimator.signed:
         raise InputError(
             f"Negative values in data passed to {type(estimator).__name__}: entries should be "
             f"zero or more, but the smallest is {smallest:.6g}. Shift the data, split them into "
@@ -48,14 +54,36 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
+def _check_size(largest: float, dtype: np.dtype[Any], *, learning: bool) -> None:
+    """Raise unless sums of squares of the data can be held in their type."""
+    limits = np.finfo(dtype)
+    high, low = float(limits.max) ** _ROOM, float(limits.tiny) ** _ROOM
+    if largest > high or (learning and 0.0 < largest < low):
+        raise InputError(
+            f"Entries of type {dtype} should have sizes between {low:.0e} and {high:.0e}, or be "
+            f"zero, but the largest is {largest:.6g}. Give the data in other units, as float64, "
+            "or mark wrong entries as missing with NaN."
+        )
+
+
 def as_batch(X: Any) -> Batch:
     """Return rows of validated data as columns, gaps marked."""
     rows = X.toarray() if sparse.issparse(X) else X
-    rows = np.ascontiguousarray(rows)
+    rows = normal(np.ascontiguousarray(rows))
     gaps = np.isnan(rows)
     if not gaps.any():
         return Batch(rows.T, None)
     return Batch(np.where(gaps, rows.dtype.type(0), rows).T, ~gaps.T)
+
+
+def normal(values: Array) -> Array:
+    """Return numbers with zeros for those so small that they have lost digits.
+
+    Their inverses are infinite, and they are slow.
+    """
+    faint = np.abs(values) < np.finfo(values.dtype).tiny
+    faint &= values != 0.0
+    return np.where(faint, values.dtype.type(0), values) if faint.any() else values
 
 
 def filled(X: Any, low_rank: Array) -> Array:
@@ -82,11 +110,19 @@ def whole_number(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 1
 
 
-def _advice(message: str) -> str:
-    if "infinity" in message:
-        return "Replace infinite entries, or mark them as missing with NaN."
-    if "features as input" in message:
-        return "Every batch needs the columns of the first one."
-    if "could not convert" in message:
-        return "Convert text to numbers first, and mark missing cells with NaN."
-    return ""
+# What scikit-learn's messages leave open: a part of the message, and what to do.
+_ADVICE = {
+    "infinity": "Replace infinite entries, or mark them as missing with NaN.",
+    "features as input": "Every batch needs the columns of the first one.",
+    "could not convert": "Convert text to numbers first, and mark missing cells with NaN.",
+    "minimum of 1 is required": "Give at least one row and one column.",
+    "dim <= 2": "Give one row for each sample.",
+}
+
+
+def _worded(message: str) -> str:
+    """Return a message of scikit-learn with what to do about it."""
+    if "Complex data" in message:  # behind which all of them are printed
+        return "Complex data not supported. Take real and imaginary parts, or sizes, as features."
+    advice = next((advice for part, advice in _ADVICE.items() if part in message), "")
+    return f"{message} {advice}".rstrip()

@@ -8,6 +8,7 @@ from typing import Any, Self
 from thalweg._checks import require_whole
 from thalweg.checkpoint import Keeper, latest, read_manifest, restore
 from thalweg.errors import InputError, ParameterError
+from thalweg.estimators._ahead import read_ahead
 from thalweg.estimators._journey import Journey, Position
 
 __all__ = ["StreamFit"]
@@ -28,6 +29,7 @@ class StreamFit:
         callback: Callable[[Position], None] | None = None,
         checkpoint: str | PathLike[str] | Keeper | None = None,
         resume: bool = False,
+        prefetch: bool | None = None,
     ) -> Self:
         """Learn from a stream, batch by batch.
 
@@ -51,6 +53,10 @@ class StreamFit:
         resume : bool, default=False
             Whether to go on from the newest checkpoint in that folder, if there is one. It all ends
             as if there had been no break, whenever that was.
+        prefetch : bool or None, default=None
+            Whether a thread reads the next batch while one is learned from; what is learned is the
+            same. None leaves it to the stream: files are read ahead, what is in memory, waited for
+            or not the library's own is not.
 
         Returns
         -------
@@ -72,9 +78,11 @@ class StreamFit:
             begin, size = self._resumed(path, batch_size)
         elif start is None:
             self._forget()
+        ahead = getattr(stream, "read_ahead", False) if prefetch is None else prefetch
         with Journey(self, begin, size, keeper, callback) as journey:
             for epoch in range(begin.epoch, epochs):
-                journey.take_in(stream.batches(size, begin.sample), epoch)
+                with read_ahead(stream.batches(size, begin.sample), ahead) as batches:
+                    journey.take_in(batches, epoch)
                 begin = Position(epoch + 1, 0)
         if not hasattr(self, "components_"):
             raise InputError(

@@ -51,7 +51,7 @@ class ProjectedGradient:
         self, A: Array, B: Array, W: Array, g: Prox, free: Mask, constant: float = 0.0
     ) -> tuple[Array, Status]:
         """Descend from W; see :class:`thalweg.solvers.MatrixSolver`."""
-        size = float(np.linalg.norm(A))
+        size = float(np.hypot.reduce(A, axis=None))  # whose squares may be out of range
         if size == 0.0:
             return W.copy(), Status.CONVERGED
         eta = self.kappa / size

@@ -61,6 +61,11 @@ class Stream(Protocol):
 class Source:
     """Base of what reads files: a copy takes the settings along, and not what was read."""
 
+    @property
+    def read_ahead(self) -> bool:
+        """Whether it pays to read a batch before it is needed, in a thread."""
+        return True
+
     def __getstate__(self) -> dict[str, Any]:
         names = self.__dataclass_fields__  # type: ignore[attr-defined]
         return {name: vars(self)[name] for name in names if name in vars(self)}

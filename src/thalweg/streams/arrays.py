@@ -84,6 +84,11 @@ class ArrayStream(Source):
         """Shape of one sample."""
         return tuple(self._array.shape[1:])
 
+    @property
+    def read_ahead(self) -> bool:
+        """Whether rows come from a file that is mapped."""
+        return isinstance(self._array, np.memmap)
+
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Yield ``size`` rows at a time, from row ``start`` on."""
         check_cut(size, start)

@@ -131,6 +131,11 @@ class CsvStream(Source):
         return
 
     @property
+    def read_ahead(self) -> bool:
+        """Whether there is anything to read: a file that is followed is waited for."""
+        return not self.follow
+
+    @property
     def columns_(self) -> list[str]:
         """Names of the columns."""
         return [self._head.names[place] for place in self._head.places]

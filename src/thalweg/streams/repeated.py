@@ -58,6 +58,11 @@ class Repeated:
         inside = self.stream.n_samples
         return None if inside is None else self.epochs * inside
 
+    @property
+    def read_ahead(self) -> bool:
+        """Whether it pays to read the stream inside before its samples are needed."""
+        return getattr(self.stream, "read_ahead", False)
+
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Yield ``size`` samples at a time, from sample ``start`` of all epochs on."""
         check_cut(size, start)

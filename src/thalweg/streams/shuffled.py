@@ -62,6 +62,11 @@ class Shuffled:
         """Samples in the stream, where that is known."""
         return self.stream.n_samples
 
+    @property
+    def read_ahead(self) -> bool:
+        """Whether it pays to read the stream inside before its samples are needed."""
+        return getattr(self.stream, "read_ahead", False)
+
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Yield ``size`` samples at a time, from the one at place ``start`` of the new order on."""
         check_cut(size, start)

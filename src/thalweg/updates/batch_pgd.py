@@ -86,7 +86,8 @@ class BatchPgd:
         W, slope = state.W, sums.B
         l1, l2 = (sums.n * weight for weight in (self.l1, self.l2))
         tiny = float(np.finfo(W.dtype).tiny)
-        eta = self.kappa / max(float(np.linalg.norm(sums.A)) + l2, tiny)
+        size = float(np.hypot.reduce(sums.A, axis=None))  # whose squares may be out of range
+        eta = self.kappa / max(size + l2, tiny)
         moved = self.constraint.prox(W - eta * (slope + l1 + l2 * W), eta)  # (S-10)
         return state._replace(W=np.where(np.arange(W.shape[1]) < self.frozen, W, moved))
 

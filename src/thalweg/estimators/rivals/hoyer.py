@@ -24,18 +24,19 @@ def project_sparse(x: Array, total: float, norm: float) -> Array:
     """
     free = np.ones(x.shape, dtype=bool)
     y = x + (total - x.sum()) / x.size
-    while True:
+    for _ in range(x.size):  # each round but the last sets an entry to zero
         middle = np.where(free, total / free.sum(), 0.0)
         away = y - middle
         a, b, c = away @ away, 2.0 * (middle @ away), middle @ middle - norm**2
         step = (-b + np.sqrt(max(b * b - 4.0 * a * c, 0.0))) / (2.0 * a) if a > 0 else 0.0
         y = middle + step * away
         if np.all(y >= 0.0):
-            found: Array = y
-            return found
+            break
         free &= y > 0.0
         y = np.where(free, y, 0.0)
         y[free] -= (y.sum() - total) / free.sum()
+    found: Array = y
+    return found
 
 
 class HoyerNMF(Rival):
