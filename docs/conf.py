@@ -26,13 +26,18 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "_site.api",
+    "_site.examples",
     "_site.links",
     "_site.sources",
 ]
 exclude_patterns = ["_site", "_templates"]
 templates_path = ["_templates"]
 nitpicky = True
-suppress_warnings = ["toc.empty_glob"]  # a page of the guide may not be there yet
+nitpick_ignore = [  # of docstrings that are shown under more than one class
+    ("py:attr", "growth"),
+    ("py:class", "Html"),
+    ("py:meth", "transform"),
+]
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence"]
 myst_heading_anchors = 4

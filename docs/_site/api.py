@@ -7,6 +7,7 @@ without a line here.
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,9 +23,11 @@ ORDER = (
 HEAD = """{title}
 {line}
 
-{text}
+{modules}
 
-.. currentmodule:: thalweg
+.. currentmodule:: {module}
+
+{text}
 
 .. autosummary::
    :toctree: generated
@@ -52,19 +55,32 @@ other rooms hold the parts that estimators are made of: :doc:`/architecture` sho
 
 def write(folder: Path) -> None:
     """Write a page for each room, and the page that lists them."""
-    rooms = {name: names for name in _rooms() if (names := _names(name))}
+    rooms = {room: names for room in _rooms() if (names := _names(room))}
     folder.mkdir(exist_ok=True)
-    texts = {"index": _index(list(rooms))}
-    for name, names in rooms.items():
-        listed = "\n".join(f"   {each}" for each in names)
-        title = f"thalweg.{name}" if name != "estimators" else "Estimators"
-        texts[name] = HEAD.format(
-            title=title, line="=" * len(title), text=_prose(_module(name)), names=listed
-        )
+    texts = {"index": _index(list(rooms))} | {r: _page(r, names) for r, names in rooms.items()}
     for name, text in texts.items():
         path = folder / f"{name}.rst"
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
+
+
+def _page(room: str, names: list[str]) -> str:
+    module = _module(room)
+    title = "Estimators" if room == "estimators" else f"thalweg.{room}"
+    homes = [module.__name__, *(part.__name__ for part in _parts(module))]
+    return HEAD.format(
+        title=title,
+        line="=" * len(title),
+        modules="\n".join(f".. py:module:: {home}" for home in homes),
+        module=_prefix(room),
+        text=_prose(module),
+        names="\n".join(f"   {name}" for name in names),
+    )
+
+
+def _prefix(room: str) -> str:
+    """Return the module after which names are written: users take estimators from the top."""
+    return "thalweg" if room == "estimators" else _module(room).__name__
 
 
 def _rooms() -> list[str]:
@@ -81,19 +97,18 @@ def _module(room: str) -> ModuleType:
 
 
 def _names(room: str) -> list[str]:
-    """Return the public names of a room, as one writes them after ``thalweg.``."""
+    """Return the public classes and functions of a room, as written after its prefix."""
     import thalweg
 
-    if room == "estimators":
-        things = {name: getattr(thalweg, name) for name in sorted(thalweg.__all__)}
-        return [name for name, thing in things.items() if not isinstance(thing, str | ModuleType)]
+    top = [thalweg] if room == "estimators" else []
+    deep = [] if room in ("estimators", "rivals") else _parts(_module(room))
     found: dict[Any, str] = {}
-    for module in [_module(room), *_parts(_module(room))]:
-        short = module.__name__.removeprefix("thalweg.").removeprefix("estimators.")
-        for name in getattr(module, "__all__", _own(module)):
+    for module in [*top, _module(room), *deep]:
+        for name in sorted(getattr(module, "__all__", _own(module))):
             thing = getattr(module, name)
             if inspect.isclass(thing) or inspect.isfunction(thing):
-                found.setdefault(thing, f"{short}.{name}")
+                path = f"{module.__name__}.{name}".removeprefix(_prefix(room) + ".")
+                found.setdefault(thing, path)
     return list(found.values())
 
 
@@ -131,14 +146,31 @@ def _index(rooms: list[str]) -> str:
 
 
 def _skip(app: Any, kind: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what the Attributes section of a docstring has already said."""
+    """Leave out what the Attributes section of a docstring has said, and what scikit-learn adds."""
     if name in ("count", "index") or type(thing).__name__ == "_tuplegetter":
         return True
-    return True if not (callable(thing) or isinstance(thing, property | classmethod)) else None
+    if not (callable(thing) or isinstance(thing, property | classmethod)):
+        return True
+    return True if (getattr(thing, "__module__", "") or "").startswith("sklearn") else None
+
+
+def escaped(line: str) -> str:
+    """Return a line in which |x| and components_ are text, outside of what is quoted."""
+    if line.lstrip().startswith((">>>", "...")):
+        return line
+    parts = re.split(r"(``.*?``|`[^`]*`)", line)
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"(?<=\w)_(?![\w])", r"\\_", parts[i].replace("|", r"\|"))
+    return "".join(parts)
+
+
+def _escape(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    lines[:] = [escaped(line) for line in lines]
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Write the pages as soon as the settings are read."""
     app.connect("config-inited", lambda app, config: write(Path(app.srcdir) / "api"))
     app.connect("autodoc-skip-member", _skip)
+    app.connect("autodoc-process-docstring", _escape, priority=100)  # before numpydoc
     return {"parallel_read_safe": True, "parallel_write_safe": True}

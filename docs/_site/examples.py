@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["gallery", "needs_data", "pictures_of", "title_of"]
+__all__ = ["gallery", "needs_data", "pictures_of", "setup", "staged", "title_of"]
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGE = ROOT / "build" / "examples"  # the scripts with titles
@@ -29,16 +29,9 @@ NOTE = """.. note::
 
 
 def gallery() -> dict[str, Any]:
-    """Stage the scripts, and return the settings of sphinx-gallery."""
-    STAGE.mkdir(parents=True, exist_ok=True)
-    _put(STAGE / "GALLERY_HEADER.rst", HEADER)
-    scripts = sorted((ROOT / "examples").glob("*.py"))
-    for path in STAGE.glob("*.py"):
-        if path.name not in {script.name for script in scripts}:
-            path.unlink()
-    for script in scripts:
-        _put(STAGE / script.name, staged(script.read_text("utf-8")))
-    runs = [script.stem for script in scripts if not needs_data(script.read_text("utf-8"))]
+    """Return the settings of sphinx-gallery."""
+    sources = {path.stem: path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")}
+    runs = sorted(name for name, source in sources.items() if not needs_data(source))
     return {
         "examples_dirs": str(STAGE),
         "gallery_dirs": "examples",
@@ -50,7 +43,20 @@ def gallery() -> dict[str, Any]:
         "show_memory": False,
         "remove_config_comments": True,
         "min_reported_time": 1e9,
+        "write_computation_times": False,
     }
+
+
+def stage(*_: Any) -> None:
+    """Write the scripts with their titles to where sphinx-gallery looks for them."""
+    STAGE.mkdir(parents=True, exist_ok=True)
+    _put(STAGE / "GALLERY_HEADER.rst", HEADER)
+    scripts = sorted((ROOT / "examples").glob("*.py"))
+    for path in STAGE.glob("*.py"):
+        if path.name not in {script.name for script in scripts}:
+            path.unlink()
+    for script in scripts:
+        _put(STAGE / script.name, staged(script.read_text("utf-8")))
 
 
 def staged(source: str) -> str:
@@ -66,8 +72,9 @@ def staged(source: str) -> str:
 
 
 def title_of(docstring: str) -> str:
-    """Return the first words of a docstring: up to a colon, a comma or the end of the line."""
-    return re.split(r"[:,]|\.$", docstring.partition("\n")[0])[0]
+    """Return the first words of a docstring: up to a colon, or to a comma if that is long."""
+    words = re.split(r":|\.$", docstring.partition("\n")[0])[0]
+    return words if len(words) < 62 else words.partition(",")[0]
 
 
 def needs_data(source: str) -> bool:
@@ -103,3 +110,9 @@ def scrape(block: Any, variables: dict[str, Any], conf: dict[str, Any], **_: Any
         picture.unlink()
         shown.append(str(target))
     return figure_rst(shown, conf["src_dir"]) if shown else ""
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Stage the scripts as soon as the settings are read."""
+    app.connect("config-inited", stage)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,12 +10,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-
 __all__ = ["rewritten", "setup"]
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(\]\(\s*)([^)\s#:]+)(#[^)\s]*)?(\s*\))")
+HOPE = re.compile(r"^([\w/-]+\*)\n", re.M)
 INCLUDE = re.compile(r"^```\{include\} (\S+)\n```$", re.M)
 PAGES = {
     "README.md": "docs/index.md",
@@ -32,7 +31,12 @@ def rewritten(text: str, page: str) -> str:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), match[1]))
         return _turned((ROOT / path).read_text("utf-8"), path, page)
 
-    return INCLUDE.sub(include, _turned(text, page, page))
+    def hope(match: re.Match[str]) -> str:
+        """Keep a pattern of a table of contents that matches a page; Sphinx warns of others."""
+        there = any((ROOT / page).parent.glob(f"{match[1]}.md"))
+        return match[0] if there else ""
+
+    return INCLUDE.sub(include, HOPE.sub(hope, _turned(text, page, page)))
 
 
 def _turned(text: str, base: str, page: str) -> str:
@@ -62,7 +66,9 @@ def _read(app: Any, docname: str, source: list[str]) -> None:
         source[0] = rewritten(source[0], f"docs/{docname}.md")
 
 
-def _resolve(app: Any, doctree: nodes.document, docname: str) -> None:
+def _resolve(app: Any, doctree: Any, docname: str) -> None:
+    from docutils import nodes
+
     for node in doctree.findall(nodes.reference):
         uri = node.get("refuri", "")
         if uri.startswith("source:"):
