@@ -48,6 +48,7 @@ copybutton_prompt_is_regexp = True
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings say in words what signatures say in types
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_attributes_as_param_list = True
 

@@ -12,6 +12,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 import pytest
+from sklearn.utils import get_tags
+
+import thalweg
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -153,3 +156,16 @@ def test_links_are_turned():
 def test_slugs_are_those_of_github():
     page = "# [O] Online NMF\n## What is *different*, and why\n## `A` & b\n## `A` & b\n"
     assert slugs(page) == {"o-online-nmf", "what-is-different-and-why", "a--b", "a--b-1"}
+
+
+def test_the_decision_table_is_true():
+    """Sign, drift and how data come are what the estimators say of themselves."""
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| .* \| (.*) \| (.*) \|$", text_of("choosing"), re.M)
+    assert len(rows) >= 9
+    for name, sign, drift, takes in rows:
+        model = getattr(thalweg, name)()
+        tags = get_tags(model).input_tags
+        assert tags.allow_nan, name
+        assert tags.positive_only == (sign == "nonnegative"), name
+        assert hasattr(model, "partial_fit") == (takes == "a stream"), name
+        assert ("forgetting" in model.get_params()) == ("`forgetting`" in drift), name

@@ -67,7 +67,8 @@ def write(folder: Path) -> None:
 def _page(room: str, names: list[str]) -> str:
     module = _module(room)
     title = "Estimators" if room == "estimators" else f"thalweg.{room}"
-    homes = [module.__name__, *(part.__name__ for part in _parts(module))]
+    parts = [] if room == "estimators" else _parts(module)  # rivals have a page of their own
+    homes = [each.__name__ for each in [module, *parts]]
     return HEAD.format(
         title=title,
         line="=" * len(title),
@@ -136,7 +137,7 @@ def _prose(module: ModuleType) -> str:
         if "\n---" in paragraph or paragraph.endswith("::") or paragraph.startswith(" "):
             break
         kept.append(paragraph)
-    return "\n\n".join(kept)
+    return escaped("\n\n".join(kept))
 
 
 def _index(rooms: list[str]) -> str:
