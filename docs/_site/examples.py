@@ -14,7 +14,7 @@ __all__ = ["gallery", "needs_data", "pictures_of", "setup", "staged", "title_of"
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGE = ROOT / "build" / "examples"  # the scripts with titles
-DRAWN = ROOT / "build" / "drawn"  # what those that run have drawn
+DRAWN = "drawn"  # in it: what those that run have drawn
 HEADER = """Examples
 ========
 
@@ -94,15 +94,15 @@ def _put(path: Path, text: str) -> None:
 
 
 def arguments(conf: dict[str, Any], script: dict[str, Any]) -> list[str]:
-    """Let each script draw into a folder of its own."""
-    return ["--output", str(DRAWN / Path(script["src_file"]).stem)]
+    """Let each script, which runs where it is staged, draw into a folder of its own."""
+    return ["--output", f"{DRAWN}/{Path(script['src_file']).stem}"]
 
 
 def scrape(block: Any, variables: dict[str, Any], conf: dict[str, Any], **_: Any) -> str:
     """Show the pictures that a script has just drawn."""
     from sphinx_gallery.scrapers import figure_rst
 
-    folder = DRAWN / Path(variables["src_file"]).stem
+    folder = STAGE / DRAWN / Path(variables["src_file"]).stem
     shown = []
     for picture in sorted(folder.glob("*.png")):
         target = Path(variables["image_path_iterator"].next())
