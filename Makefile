@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench pages docs clean
 .DEFAULT_GOAL := help
 
 help:  ## List the targets.
@@ -28,8 +28,15 @@ format: $(VENV)/.dev  ## Format the code and fix what ruff can fix.
 bench: $(VENV)/.peers  ## Run the benchmarks beside other libraries.
 	$(BIN)/python -m benchmarks
 
+pages: $(VENV)/.dev  ## Write the benchmarks' pages from their stored results.
+	$(BIN)/python -m benchmarks --pages
+
+docs: $(VENV)/.docs  ## Build the site; every warning is an error.
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -n -b html docs build/site
+	@echo "The site is $(CURDIR)/build/site/index.html"
+
 clean:  ## Remove the environment, the caches and the demo's output.
-	rm -rf $(VENV) demo-output build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) demo-output build dist docs/api docs/examples .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip reads dependency groups since 25.1, and Python 3.11 brings an older one.
@@ -45,6 +52,11 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
 # dev includes what the app needs
 $(VENV)/.dev: pyproject.toml | $(VENV)/.pip
 	$(INSTALL) --group dev --editable .
+	@touch $@ $(VENV)/.demo
+
+# docs includes demo; examples and docstrings run as they are
+$(VENV)/.docs: pyproject.toml | $(VENV)/.pip
+	$(INSTALL) --group docs --editable .
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.peers: pyproject.toml | $(VENV)/.dev

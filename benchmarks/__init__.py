@@ -1,7 +1,8 @@
 """The papers' tables and figures, and other libraries beside thalweg, in one run.
 
-``python -m benchmarks`` runs every case, ``--case NAME`` one of them, ``--quick`` on less data,
-``--list`` names them, ``--show`` prints the stored results again.
+``python -m benchmarks`` runs every case, ``--case NAME`` one of them; ``--quick`` takes less data,
+``--full``, the default, all. ``--list`` names them, ``--show`` prints the stored results again,
+``--pages`` writes them into ``docs/benchmarks``.
 
 Layout
 ------

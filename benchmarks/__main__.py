@@ -1,4 +1,4 @@
-"""The runner: ``python -m benchmarks [--case NAME] [--quick] [--list] [--show]``."""
+"""The runner: ``python -m benchmarks [--case NAME] [--quick]``; ``--help`` has the rest."""
 
 import argparse
 import importlib
@@ -19,6 +19,11 @@ def main() -> int:
         for name in cases:
             print(f"{name:16s}{headline(name)}")
         return 0
+    if arguments.pages:
+        from benchmarks import _pages
+
+        print(f"{len(_pages.write())} pages in docs/benchmarks")
+        return 0
     if arguments.inside:
         _run(arguments.inside, arguments.quick)
         return 0
@@ -36,9 +41,13 @@ def main() -> int:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--case", action="append", choices=found(), help="may be repeated")
-    parser.add_argument("--quick", action="store_true", help="less data; results in results/quick")
-    parser.add_argument("--list", action="store_true", help="name the cases")
-    parser.add_argument("--show", action="store_true", help="print stored results again")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="less data; results in results/quick")
+    size.add_argument("--full", action="store_true", help="all data, which is the default")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--list", action="store_true", help="name the cases")
+    instead.add_argument("--show", action="store_true", help="print stored results again")
+    instead.add_argument("--pages", action="store_true", help="write the pages of docs/benchmarks")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-__all__ = ["found", "headline", "threads"]
+__all__ = ["docstring", "found", "headline", "threads"]
 
 _FOLDER = Path(__file__).parent / "cases"
 
@@ -13,9 +13,14 @@ def found() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("[!_]*.py"))
 
 
+def docstring(name: str) -> str:
+    """Return a case's docstring: table or figure, data, settings, claim."""
+    return ast.get_docstring(_tree(name)) or ""
+
+
 def headline(name: str) -> str:
     """Return the first line of a case's docstring."""
-    return (ast.get_docstring(_tree(name)) or "").partition("\n")[0]
+    return docstring(name).partition("\n")[0]
 
 
 def threads(name: str) -> int:

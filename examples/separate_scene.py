@@ -1,5 +1,6 @@
 """Separate a street from what moves on it, in one pass over the frames, and draw a picture."""
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -14,7 +15,6 @@ from thalweg import RobustOnlineNMF, metrics, synthetic
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-PICTURE = Path("demo-output/separation.png")
 SHOWN = (807, 632, 867, 707)  # from night to noon, with lost lines and a dead patch
 THRESHOLD = 0.1  # an outlier is part of an object from here on
 GAP, VERDICTS = "#f2a33a", {"right": "#e9edf2", "false alarm": "#e4572e", "missed": "#4c9be8"}
@@ -36,7 +36,7 @@ def verdicts(truth, found, seen):
     return np.select([truth & ~seen, truth & found, found, truth], [4, 1, 2, 3])
 
 
-def draw(scene, parts, found, seen) -> None:
+def draw(scene, parts, found, seen, picture: Path) -> None:
     """Write a mosaic: frames down, what became of them across."""
     grey = {"cmap": mpl.colormaps["gray"].with_extremes(bad=GAP), "vmin": 0, "vmax": 1}
     signed = {"cmap": "RdBu_r", "vmin": -0.8, "vmax": 0.8}
@@ -59,12 +59,16 @@ def draw(scene, parts, found, seen) -> None:
     colours = {"gap": GAP, **VERDICTS}
     handles = [Patch(fc=c, ec="#9aa3ad", label=name) for name, c in colours.items()]
     fig.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=12)
-    PICTURE.parent.mkdir(exist_ok=True)
-    fig.savefig(PICTURE, dpi=110)
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    fig.savefig(picture, dpi=110)
+    plt.close(fig)
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     """Generate, fit, judge, draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("demo-output"))
+    picture = parser.parse_args(argv).output / "separation.png"
     scene = synthetic.moving_scene(1000, random_state=0)
     seen = ~np.isnan(scene.frames)
     print(f"{len(scene.frames)} frames of {scene.shape} pixels, {np.mean(~seen):.1%} missing")
@@ -81,8 +85,8 @@ def main() -> None:
     print(f"background   PSNR {metrics.psnr(scene.background, parts.low_rank):.1f} dB", end="   ")
     print(f"(as filmed {metrics.psnr(scene.background, scene.frames):.1f} dB)")
     print(f"time         {seconds:.1f} s   (outlier weight {model.outlier_weight_:.3f})")
-    draw(scene, parts, found, seen)
-    print(f"picture      {PICTURE}")
+    draw(scene, parts, found, seen, picture)
+    print(f"picture      {picture}")
 
 
 if __name__ == "__main__":

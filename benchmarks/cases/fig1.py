@@ -18,6 +18,8 @@ Measures
     *reconstruction*: (46) on the held-out samples, their codes found with the components of
     that time. The last two come from stored components, after the fit: the clock stands still
     while a callback works.
+Claim
+    One pass of the default online solver ends within 2 % of the best batch method's held-out loss.
 Picture
     ``docs/images/fig1.png`` (``results/quick/fig1.png`` with ``--quick``).
 """
@@ -158,6 +160,7 @@ def report(result: dict[str, Any]) -> str:
     """Return the last values of every curve, and who comes close to batch when."""
     summary = result["summary"]
     near = summary["seconds_to_within_2_percent"]
+    word = "met" if summary["online_fast_over_best_batch_held_out"] <= 1.02 else "NOT met"
     rows = (
         (
             name,
@@ -171,7 +174,7 @@ def report(result: dict[str, Any]) -> str:
     return (
         f"{table(heads, rows)}\n"
         f"online fast / best batch, held-out loss: "
-        f"{summary['online_fast_over_best_batch_held_out']:.3f} (target: at most 1.02)\n"
+        f"{summary['online_fast_over_best_batch_held_out']:.3f} (at most 1.02: {word})\n"
         f"fastest batch / online fast, time to within 2 % of the best batch: "
         f"{number(summary['batch_time_over_online_time'])}\n"
         f"ONMF / online fast, reconstruction loss: "

@@ -244,5 +244,8 @@ def report(result: dict[str, Any]) -> str:
         f"samples, {v['at_equal_seconds']:.3f} at equal seconds"
         for v in result["verdicts"]
     ]
+    for key in ("at_equal_samples", "at_equal_seconds"):
+        ahead = [v[key] >= 1.0 for v in result["verdicts"]]
+        words.append(f"ahead {key.replace('_', ' ')}: {sum(ahead)} of {len(ahead)} met")
     heads = ("data: method", "loss", "+-", "seconds")
     return "\n".join([table(heads, rows), *words])

@@ -133,5 +133,7 @@ def report(result: dict[str, Any]) -> str:
         f"{'met' if v['met'] else 'not both'}"
         for v in result["targets"]
     ]
-    last = f"our worst purity of all seeds: {result['worst_purity']:.3f} (target 0.85)"
+    worst = result["worst_purity"]
+    word = "met" if worst >= 0.85 else "NOT met"
+    last = f"our worst purity of all seeds: {worst:.3f} (at least 0.85: {word})"
     return "\n".join([table(("method", "cpu s", "held-out KL", "purity"), rows), *words, last])

@@ -185,8 +185,8 @@ def report(result: dict[str, Any]) -> str:
     finals, times = zip(*verdicts, strict=True)
     return (
         f"{table(heads, rows)}\n"
-        f"final SEP no worse: {sum(finals)} of {len(finals)}\n"
-        f"recovery to {LEVELS[0]:g} no later: {sum(times)} of {len(times)}"
+        f"final SEP no worse: {sum(finals)} of {len(finals)} met\n"
+        f"recovery to {LEVELS[0]:g} no later: {sum(times)} of {len(times)} met"
     )
 
 

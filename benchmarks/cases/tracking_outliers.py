@@ -133,7 +133,8 @@ def report(result: dict[str, Any]) -> str:
             f"ceiling {ceiling:.3f})"
         )
     lines += [
-        f"F1 no lower than GRASTA's, both with the best threshold: {sum(equal)} of {len(equal)}",
+        f"F1 no lower than GRASTA's, both with the best threshold: "
+        f"{sum(equal)} of {len(equal)} met",
         f"F1 no lower than GRASTA's, only GRASTA with the best: {sum(ahead)} of {len(ahead)}",
     ]
     return "\n".join(lines)

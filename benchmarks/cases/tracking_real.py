@@ -102,7 +102,8 @@ def _interpolated(Z: Any) -> Any:
 
 def report(result: dict[str, Any]) -> str:
     """Return the error of everyone, and who is ahead."""
-    lines = []
+    lines: list[str] = []
+    ahead: dict[str, list[bool]] = {other: [] for other in SIMPLE}
     for row in result["rows"]:
         rmse = row["rmse"]
         own = {key: value for key, value in rmse.items() if key not in SIMPLE}
@@ -112,7 +113,9 @@ def report(result: dict[str, Any]) -> str:
         rows = ((name, number(value, ".3f")) for name, value in rmse.items())
         lines.append(table(("method, rank", "RMSE"), rows))
         for other in SIMPLE:
-            word = "ahead of" if rmse[best] < rmse[other] else "BEHIND"
+            ahead[other].append(rmse[best] < rmse[other])
+            word = "ahead of" if ahead[other][-1] else "BEHIND"
             lines.append(f"best of ours ({best}) {word} {other}: {rmse[best] / rmse[other]:.2f}")
         lines.append("")
+    lines += [f"ahead of {k}: {sum(held)} of {len(held)} met" for k, held in ahead.items()]
     return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""What the site needs beyond Sphinx: pages that are found rather than written."""

@@ -1,0 +1,110 @@
+"""Fill gaps of a table of sensors: a robust subspace beside interpolation and column means.
+
+    python examples/sensors.py [--output FOLDER]
+
+Thirty sensors are driven by a day, a week and the weather. Each is down for hours at a time, and
+some values are nonsense. Draws ``sensors.png``: two of them, their gaps, and who fills these how.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+
+from thalweg import PetrelsADMM
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+HOURS, SENSORS, RANK = 24 * 56, 30, 3
+DOWN, NONSENSE = 0.3, 0.03
+COLOURS = {"PetrelsADMM": "#1b6ca8", "interpolation": "#c9910d", "column mean": "#d1495b"}
+INK, SOFT = "#222a33", "#9aa7b2"
+
+
+class Table(NamedTuple):
+    """Rows are hours, columns are sensors."""
+
+    X: Any  # as it came: NaN where a sensor was down
+    truth: Any
+    down: Any
+
+
+def generate(seed: int = 0, hours: int = HOURS) -> Table:
+    """Return sensors that follow three causes, with outages of some hours and with nonsense."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(hours)
+    weather = np.convolve(rng.normal(size=hours + 71), np.hanning(72), "valid")
+    causes = np.stack([np.sin(2 * np.pi * t / 24), np.sin(2 * np.pi * t / 168), weather / 4])
+    truth = (rng.normal(size=(SENSORS, RANK)) @ causes).T
+    X = truth + 0.05 * rng.normal(size=truth.shape)
+    nonsense = rng.random(X.shape) < NONSENSE
+    X[nonsense] += rng.uniform(-6, 6, nonsense.sum())
+    down = np.zeros(X.shape, dtype=bool)
+    while down.mean() < DOWN:
+        start, length = rng.integers(hours), rng.integers(3, 24)
+        down[start : start + length, rng.integers(SENSORS)] = True
+    return Table(np.where(down, np.nan, X), truth, down)
+
+
+def interpolate(X: Any) -> Any:
+    """Return each column with straight lines over its gaps."""
+    t = np.arange(len(X))
+    seen = ~np.isnan(X)
+    columns = [np.interp(t, t[s], x[s]) for x, s in zip(X.T, seen.T, strict=True)]
+    return np.column_stack(columns)
+
+
+def fill(X: Any) -> dict[str, Any]:
+    """Return the table as each method completes it."""
+    return {
+        "PetrelsADMM": PetrelsADMM(RANK, random_state=0).fit(X).decompose(X).low_rank,
+        "interpolation": interpolate(X),
+        "column mean": np.broadcast_to(np.nanmean(X, axis=0), X.shape),
+    }
+
+
+def draw(table: Table, filled: dict[str, Any], picture: Path) -> None:
+    """Draw ten days of two sensors."""
+    fig, axes = plt.subplots(2, 1, figsize=(11, 6.4), sharex=True, layout="constrained")
+    shown = slice(24 * 20, 24 * 30)
+    t = np.arange(len(table.X))[shown] / 24
+    lost = table.down[shown].mean(axis=0) * table.truth[shown].std(axis=0)
+    for ax, j in zip(axes, np.argsort(lost)[-2:], strict=True):
+        ax.plot(t, table.truth[shown, j], color=SOFT, lw=5, alpha=0.5, label="truth")
+        for name, X in filled.items():
+            gaps = np.where(table.down[shown, j], X[shown, j], np.nan)
+            ax.plot(t, gaps, color=COLOURS[name], lw=2, label=name)
+        ax.plot(t, table.X[shown, j], ".", color=INK, ms=3.5, label="measured")
+        ax.set_ylabel(f"sensor {j}", fontsize=12)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].legend(loc="upper right", ncols=5, fontsize=10)
+    axes[1].set_xlabel("days", fontsize=12)
+    fig.savefig(picture, dpi=85)
+    plt.close(fig)
+
+
+def main(argv: list[str] | None = None) -> dict[str, float]:
+    """Generate, fill, compare, draw; return the errors over the gaps."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("demo-output"))
+    options = parser.parse_args(argv)
+    table = generate()
+    filled = fill(table.X)
+    errors = {
+        name: float(np.sqrt(np.mean((X - table.truth)[table.down] ** 2)))
+        for name, X in filled.items()
+    }
+    print(f"{HOURS} hours of {SENSORS} sensors, {table.down.mean():.0%} missing")
+    for name, error in errors.items():
+        print(f"{name:14} error in the gaps {error:.3f}")
+    options.output.mkdir(parents=True, exist_ok=True)
+    draw(table, filled, options.output / "sensors.png")
+    print(f"picture: {options.output / 'sensors.png'}")
+    return errors
+
+
+if __name__ == "__main__":
+    main()

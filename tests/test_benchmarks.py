@@ -1,0 +1,63 @@
+"""The benchmarks' pages say what their results say, and nothing became ten times as slow."""
+
+from pathlib import Path
+
+import pytest
+from benchmarks import _cases, _pages, _results
+from benchmarks.cases import ratios
+
+PAGES = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
+SLOWDOWN = 10.0
+
+
+def test_pages_are_made_of_the_stored_results():
+    texts = _pages.pages()
+    assert {path.name for path in PAGES.glob("*.md")} == set(texts), "run `make pages`"
+    for name, text in texts.items():
+        assert (PAGES / name).read_text("utf-8") == text, f"{name}: run `make pages`"
+
+
+def test_every_case_says_what_it_does():
+    for name in _cases.found():
+        assert _cases.headline(name).endswith("."), name
+
+
+def test_a_page_has_the_words_of_the_case_and_the_numbers_of_its_result():
+    page = _pages.pages()["archetypes_speed.md"]
+    stored = _results.load("archetypes_speed", quick=False)
+    assert "**Claim.** A sweep takes less than twice the time of the products." in page
+    assert f"ratio {stored['result']['ratio']:.2f}" in page
+    assert stored["date"] in page
+    assert "not installed" not in page
+
+
+@pytest.mark.parametrize(
+    ("report", "count"),
+    [
+        ("a: met\nb: NOT met", (1, 2)),
+        ("at least 3: NOT MET (2.7)", (0, 1)),
+        ("a  met\nb  NOT MET\nrows: 5 of 7 met", (5, 7)),  # the sum has counted the cells
+        ("row  1.00  met\nrow  2.00  NOT MET", (1, 2)),
+        ("x: 3 of 4 met\ny: met", (4, 5)),
+        ("a table that judges nothing, with metal in it", None),
+    ],
+)
+def test_claims_are_counted_from_reports(report, count):
+    assert _pages.verdict(report) == count
+
+
+def too_slow(found, stored):
+    """Return the steps whose ratio has grown beyond what a noisy machine explains."""
+    return [name for name in found if found[name]["ratio"] > SLOWDOWN * stored[name]["ratio"]]
+
+
+def test_no_step_became_ten_times_as_slow():
+    stored = _results.load("ratios", quick=False)["result"]
+    found = ratios.run(quick=True)
+    assert set(found) == set(stored), "run `python -m benchmarks --case ratios`"
+    assert not too_slow(found, stored), found
+
+
+def test_a_slowdown_is_seen():
+    stored = {"a": {"ratio": 0.2}, "b": {"ratio": 3.0}}
+    assert too_slow({"a": {"ratio": 2.1}, "b": {"ratio": 6.0}}, stored) == ["a"]

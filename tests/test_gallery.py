@@ -1,0 +1,75 @@
+"""The examples on generated data find what they say, at a small size."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="the examples draw")
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def is_picture(path: Path) -> bool:
+    return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size < 400_000
+
+
+def test_gaps_of_sensors_are_filled(tmp_path):
+    errors = load("sensors").main(["--output", str(tmp_path)])
+    assert errors["PetrelsADMM"] < 0.1 * errors["interpolation"] < 0.1 * errors["column mean"]
+    assert is_picture(tmp_path / "sensors.png")
+
+
+def test_sensors_are_as_said():
+    table = load("sensors").generate(hours=400)
+    assert 0.3 <= table.down.mean() < 0.33
+    np.testing.assert_array_equal(np.isnan(table.X), table.down)
+    assert np.linalg.matrix_rank(table.truth) == 3
+    off = np.abs(table.X - table.truth)[~table.down] > 0.5
+    assert 0.015 < off.mean() < 0.035
+
+
+def test_the_automatic_weight_has_no_units(tmp_path, monkeypatch):
+    units = load("units")
+    monkeypatch.setattr(units, "SAMPLES", 600)
+    monkeypatch.setattr(units, "WEIGHTS", np.array([0.01, 0.1, 1.0, 100.0]))
+    curves, automatic = units.main(["--output", str(tmp_path)])
+    best = {name: units.WEIGHTS[np.argmax(curve)] for name, curve in curves.items()}
+    assert best == {"as they are": 0.1, "a tenth": 0.01, "ten times": 1.0}
+    values = list(automatic.values())
+    assert max(values) - min(values) < 0.1
+    assert min(values) > max(map(max, curves.values())) - 0.5
+    assert is_picture(tmp_path / "units.png")
+
+
+def test_each_noise_has_its_loss(tmp_path, monkeypatch):
+    losses = load("losses")
+    monkeypatch.setattr(losses, "SAMPLES", 700)
+    found = losses.main(["--output", str(tmp_path)])
+    best = {noise: min(row, key=row.__getitem__) for noise, row in found.items()}
+    assert best["counts (Poisson)"] == "kl"
+    assert best["a factor (Gamma)"] == "itakura-saito"
+    assert best["added (Gauss)"] == "squared-l2"
+    assert best["5 % outliers"] in ("huber", "l1")
+    assert is_picture(tmp_path / "losses.png")
+
+
+def test_the_faster_the_turn_the_shorter_the_memory(tmp_path, monkeypatch):
+    forgetting = load("forgetting")
+    monkeypatch.setattr(forgetting, "SAMPLES", 2000)
+    monkeypatch.setattr(forgetting, "LIVES", (40, 160, 5000))
+    errors = forgetting.main(["--output", str(tmp_path)])
+    best = {name: int(np.argmin(curve)) for name, curve in errors.items()}
+    assert best == {"still": 2, "slow": 1, "fast": 0}
+    assert is_picture(tmp_path / "forgetting.png")
