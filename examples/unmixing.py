@@ -43,7 +43,7 @@ def face_archetypes(images: Any) -> dict[str, Any]:
     found = {}
     for weight, share in SETTINGS:
         model = SparseArchetypalNMF(
-            FACES, weight=weight, sparsity=share, init="projections", max_iter=200
+            FACES, weight=weight, sparsity=share, start="projections", max_iter=200
         )
         name = f"weight {weight:g}, {'all' if share is None else f'{share:.0%} of the'} entries"
         found[name] = model.fit(X).components_.reshape(FACES, *images.shape[1:])
@@ -69,9 +69,9 @@ def unmix(cube: Any, truth: Any) -> dict[str, Grouping]:
     X /= X.max()
     methods: dict[str, Any] = {
         "sparse archetypes": SparseArchetypalNMF(
-            CLASSES, sparsity=SHARE, init="projections", path=4, max_iter=60
+            CLASSES, sparsity=SHARE, start="projections", path=4, max_iter=60
         ),
-        "archetypes": SparseArchetypalNMF(CLASSES, init="projections", path=4, max_iter=60),
+        "archetypes": SparseArchetypalNMF(CLASSES, start="projections", path=4, max_iter=60),
         "exact analysis": rivals.ArchetypalAnalysis(CLASSES, max_iter=15, random_state=0),
         "k-means": KMeans(CLASSES, n_init=3, random_state=0),
         "Kim-Park": rivals.KimParkNMF(CLASSES, penalty=100.0, max_iter=15, random_state=0),

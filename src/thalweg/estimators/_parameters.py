@@ -14,6 +14,7 @@ from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
 
 __all__ = [
+    "check_archetypes",
     "check_count",
     "check_positive",
     "check_share",
@@ -44,6 +45,15 @@ def check_count(parameter: str, value: Any) -> int:
             "Set it to 1 or more."
         )
     return int(value)
+
+
+def check_archetypes(count: int, n_samples: int) -> None:
+    """Raise if there are more archetypes than samples: some would be equal."""
+    if count > n_samples:
+        raise ParameterError(
+            f"n_components should be at most the number of samples, n_samples = {n_samples}, but "
+            f"{count} came. Archetypes are mixtures of samples: take fewer of them, or more data."
+        )
 
 
 def check_positive(parameter: str, value: Any) -> float:
