@@ -46,8 +46,8 @@ FILES = {"CBCL": ("cbcl_faces.npz", 500), "ORL": ("orl_32x32.npz", 400)}
 STARTS = {
     (10, "squared"): 10,
     (10, "itakura-saito"): 10,
-    (50, "squared"): 3,
-    (50, "itakura-saito"): 1,
+    (50, "squared"): 5,
+    (50, "itakura-saito"): 3,
 }
 LONGEST = 120.0  # processor seconds of a fit
 BUFFER = 20
