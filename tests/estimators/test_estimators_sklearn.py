@@ -52,7 +52,8 @@ def test_a_factorisation_has_ten_components(make_nmf: Any) -> None:
 
 
 def test_set_params_and_clone(make: Any, X: Array) -> None:
-    start = {} if make.cls.signed else {"init": "samples"}
+    first = "init" if "init" in make().get_params() else "start"
+    start = {} if make.cls.signed else {first: "samples"}
     model = make().set_params(n_components=2, **start)
     assert model.get_params()["n_components"] == 2
     copy = clone(model.fit(X))

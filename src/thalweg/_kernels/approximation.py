@@ -138,13 +138,14 @@ def project(x: Any, l1: Any, l2: Any, full: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _into(x: Any, border: Any, bounds: Any) -> Any:
-    """Set x to the nearest vector between the bounds if there are any, else in the set."""
+def _into(W: Any, k: Any, border: Any, bounds: Any) -> Any:
+    """Set atom k to the nearest vector between its bounds if there are any, else in the set."""
+    x = W[k]
     if bounds.shape[1] == 0:
         project(x, border[0], border[1], border[2])
         return
     for i in range(x.size):
-        x[i] = min(max(x[i], bounds[0, i]), bounds[1, i])
+        x[i] = min(max(x[i], bounds[0, k, i]), bounds[1, k, i])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_SUMS)
@@ -277,13 +278,13 @@ def approximate(
                     if level > 0.0:
                         _level(w, count, positive, level, border[2])
                     else:
-                        _into(w, border, bounds)
+                        _into(W, k, border, bounds)
                 change += way
                 size += length
         if steps >= least and np.sqrt(change) <= tol * np.sqrt(size):  # (9)
             break
     for k in range(frozen, W.shape[0]):
-        _into(average[k], border, bounds)  # rounding errors of the sums
+        _into(average, k, border, bounds)  # rounding errors of the sums
     return steps, bound
 
 
