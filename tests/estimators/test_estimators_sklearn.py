@@ -147,7 +147,7 @@ def test_before_fit_is_a_clear_error(make: Any, X: Array) -> None:
 
 def test_fit_does_not_touch_its_parameters(make: Any, X: Array) -> None:
     init = np.random.default_rng(0).random((3, X.shape[1]))
-    model = make(**({"init": init} if "init" in make().get_params() else {}))
+    model = make(**({"init": init} if {"init", "start"} & set(make().get_params()) else {}))
     before = {
         name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in vars(model).items()
     }
