@@ -1,4 +1,4 @@
-"""Archetypes in the plane, and of data that scikit-learn ships: [A] Figures 1, 2, 9 and 5.3.
+"""Archetypes in the plane, and of data that scikit-learn ships: [A] Figure 9 and 5.3.
 
     python examples/archetypes.py [--output FOLDER]
 
