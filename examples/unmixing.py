@@ -9,6 +9,7 @@ weight, and ``pines.png``, the map of Indian Pines by the nearest of 17 archetyp
 import argparse
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ INK = "#22303c"
 FACES = 25
 SETTINGS = ((0.0, None), (0.4, None), (0.0, 0.39), (0.4, 0.39))
 CLASSES, SHARE = 17, 0.65
+# Rivals' parameters are found by halving an interval so often, on one of so many pixels.
+HALVINGS, THINNED = 6, 10
 
 
 class Grouping(NamedTuple):
@@ -43,7 +46,7 @@ def face_archetypes(images: Any) -> dict[str, Any]:
     found = {}
     for weight, share in SETTINGS:
         model = SparseArchetypalNMF(
-            FACES, weight=weight, sparsity=share, init="projections", max_iter=200
+            FACES, weight=weight, sparsity=share, start="projections", max_iter=200
         )
         name = f"weight {weight:g}, {'all' if share is None else f'{share:.0%} of the'} entries"
         found[name] = model.fit(X).components_.reshape(FACES, *images.shape[1:])
@@ -69,18 +72,49 @@ def unmix(cube: Any, truth: Any) -> dict[str, Grouping]:
     X /= X.max()
     methods: dict[str, Any] = {
         "sparse archetypes": SparseArchetypalNMF(
-            CLASSES, sparsity=SHARE, init="projections", path=4, max_iter=60
+            CLASSES, sparsity=SHARE, start="projections", path=4, max_iter=60
         ),
-        "archetypes": SparseArchetypalNMF(CLASSES, init="projections", path=4, max_iter=60),
+        "archetypes": SparseArchetypalNMF(CLASSES, start="projections", path=4, max_iter=60),
         "exact analysis": rivals.ArchetypalAnalysis(CLASSES, max_iter=15, random_state=0),
         "k-means": KMeans(CLASSES, n_init=3, random_state=0),
-        "Kim-Park": rivals.KimParkNMF(CLASSES, penalty=100.0, max_iter=15, random_state=0),
-        "Peharz-Pernkopf": rivals.PeharzPernkopfNMF(
-            CLASSES, sparsity=SHARE, max_iter=4, random_state=0
-        ),
-        "Hoyer": rivals.HoyerNMF(CLASSES, sparseness=0.3, max_iter=40, random_state=0),
+        **{name: matched(X, *knob) for name, knob in KNOBS.items()},
     }
     return {name: _group(model, X, truth) for name, model in methods.items()}
+
+
+def _kim_park(x: float, n: int) -> Any:
+    return rivals.KimParkNMF(CLASSES, penalty=n * 10.0**x, max_iter=15, random_state=0)
+
+
+def _peharz_pernkopf(x: float, n: int) -> Any:
+    return rivals.PeharzPernkopfNMF(CLASSES, sparsity=-x, max_iter=4, random_state=0)
+
+
+def _hoyer(x: float, n: int) -> Any:
+    return rivals.HoyerNMF(CLASSES, sparseness=x, max_iter=40, random_state=0)
+
+
+# How to build a rival for n samples, and between which ends its components get sparser.
+KNOBS = {
+    "Kim-Park": (_kim_park, -9.0, 0.0),
+    "Peharz-Pernkopf": (_peharz_pernkopf, -1.0, -0.3),
+    "Hoyer": (_hoyer, 0.05, 0.9),
+}
+
+
+def matched(X: Any, make: Callable[[float, int], Any], low: float, high: float) -> Any:
+    """Return the rival whose share of nonzeros, on some of the samples, is nearest to SHARE."""
+    some, tried = X[::THINNED], list[tuple[float, float]]()
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        share = _nonzeros(make(middle, len(some)).fit(some).components_)
+        tried.append((abs(share - SHARE), middle))
+        low, high = (middle, high) if share > SHARE else (low, middle)
+    return make(min(tried)[1], len(X))
+
+
+def _nonzeros(components: Any) -> float:
+    return metrics.sparsity(np.where(components > 1e-9 * components.max(), components, 0.0))
 
 
 def _group(model: Any, X: Any, truth: Any) -> Grouping:
@@ -101,7 +135,7 @@ def _group(model: Any, X: Any, truth: Any) -> Grouping:
         labels.reshape(truth.shape),
         metrics.purity(known, labels),
         metrics.entropy(known, labels),
-        metrics.sparsity(np.where(centres > 1e-9, centres, 0.0)),
+        _nonzeros(centres),
         seconds,
     )
 

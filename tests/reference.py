@@ -170,7 +170,7 @@ def approximate(
         bound = max(bound, float(np.linalg.norm(G)))
         r = pace / (bound * sqrt(k))  # statement 2
         top, bottom = top + r * W, bottom + r  # statement 3
-        W = np.column_stack([project(w) for w in (W - r * G).T])  # statement 5
+        W = project(W - r * G)  # statement 5
         averages.append(top / bottom)  # statement 6
     return averages, bound
 

@@ -7,6 +7,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from thalweg import metrics
+
 pytest.importorskip("matplotlib", reason="the examples draw")
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -341,6 +343,41 @@ def test_archetypes_of_a_triangle_and_of_wines(tmp_path, monkeypatch, capsys):
     assert wines["sparse archetypes, 0.5"][2] <= 0.5
     assert is_picture(tmp_path / "archetypes.png")
     assert "purity" in capsys.readouterr().out
+
+
+def test_toys_of_archetypes_come_out(tmp_path, capsys):
+    module = load("toys")
+    panels = module.main(["--output", str(tmp_path)])
+    one_a, one_b, one_c, two_b, two_c, two_d, two_e, three, near, far = panels
+
+    def held(panel, H=None):
+        return metrics.hull_distance(panel.X, panel.found if H is None else H)
+
+    # Figure 1: the exact solution is the truth; what holds all data may be far from them
+    assert metrics.robustness(module.TRUTH, one_a.found).strong < 1e-6
+    assert held(one_a, module.WIDE) < 1e-6
+    assert held(one_b, module.WIDE) < held(one_b) < 0.01
+    wide, ours = (metrics.hull_distance(H, one_b.X) for H in (module.WIDE, one_b.found))
+    assert ours < 0.05 * wide
+    legs = one_c.found[np.lexsort(one_c.found.T)]
+    np.testing.assert_array_equal(legs > 0, [[False, False], [True, False], [False, True]])
+    np.testing.assert_allclose(legs.max(axis=1), [0.0, 0.8, 0.8], atol=0.02)
+    # Figure 2 and Table 1: strong robustness tells (c) from (d), weak does not
+    assert max(held(panel) for panel in (two_c, two_d, two_e)) < 1e-6 < held(two_b)
+    weak, strong = zip(*(p.robustness for p in (two_b, two_c, two_d, two_e)), strict=True)
+    assert weak[0] < 0.01 < weak[1] == weak[2] < weak[3]
+    assert list(strong) == sorted(strong)
+    assert strong[2] > 2 * strong[1]
+    # Figure 3: weak robustness is bounded, strong is not
+    assert held(three) < 1e-9
+    assert metrics.archetype_distance(np.eye(2), three.found) <= 4
+    strongs = [metrics.robustness(np.eye(2), module.turned(a)[1]).strong for a in (0.3, 0.6, 0.78)]
+    assert strongs[0] < strongs[1] < 0.01 * strongs[2]
+    # Figure 4: what is nearer to the truth describes the data better
+    assert near.robustness.weak < far.robustness.weak
+    assert held(near) < held(far)
+    assert is_picture(tmp_path / "toys.png")
+    assert "strong" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ Settings
     outer approximation, 4 seconds, with path and search. *default*: the
     estimator as it comes: the best three of five starts with path and search, widened.
 Measures
-    Objective (17); L(H, H0) / |H0|^2; seconds on one BLAS thread. Means over seeds.
+    Objective (17); L(H, H0) / |H0|^2; processor seconds on one BLAS thread. Means over seeds.
 Claim
-    The default is at or below every single start in every cell.
+    The default is at or below every single start in every cell, in the mean and for each seed.
 """
 
 import time
@@ -27,39 +27,40 @@ from thalweg import SparseArchetypalNMF
 from thalweg.metrics import robustness
 from thalweg.synthetic import archetypal_mixtures
 
-K, M, SEEDS = 20, 200, 1
-SHARES, NOISES = (0.5, 0.65, 0.8), (0.01, 0.1, 0.5)
+K, M = 20, 200
+SHARES = (0.5, 0.65, 0.8)
+SEEDS = {0.01: 5, 0.1: 3, 0.5: 1}  # for each noise
 SINGLE: dict[str, dict[str, Any]] = {
-    "zero": {"init": "zero", "path": 1, "local_search": False},
-    "projections": {"init": "projections", "path": 1, "local_search": False},
-    "zero + path": {"init": "zero", "local_search": False},
-    "projections + path": {"init": "projections", "local_search": False},
-    "mip + path + search": {"init": "mip"},
+    "zero": {"start": "zero", "path": 1, "local_search": False},
+    "projections": {"start": "projections", "path": 1, "local_search": False},
+    "zero + path": {"start": "zero", "local_search": False},
+    "projections + path": {"start": "projections", "local_search": False},
+    "mip + path + search": {"start": "mip"},
     "default": {},
 }
 
 
 def run(quick: bool) -> dict[str, Any]:
     """Fit every method in every cell."""
-    return compare(300, 1, NOISES[:1]) if quick else compare(1200, SEEDS, NOISES)
+    return compare(300, {0.01: 1}) if quick else compare(1200, SEEDS)
 
 
-def compare(
-    n: int, seeds: int, noises: tuple[float, ...], shares: tuple[float, ...] = SHARES
-) -> dict[str, Any]:
+def compare(n: int, seeds: dict[float, int], shares: tuple[float, ...] = SHARES) -> dict[str, Any]:
     """Return the cells of one size, and those where a start beats the default."""
-    cells = []
+    cells: list[dict[str, Any]] = []
+    misses: list[tuple[float, float, int, str]] = []
     with _threads.limit(1):
-        for noise in noises:
+        for noise, count in seeds.items():
             for share in shares:
-                runs = [_cell(n, noise, share, seed) for seed in range(seeds)]
-                cells.append({"n": n, "noise": noise, "share": share, "rows": _mean(runs)})
-    misses = [
-        (c["noise"], c["share"], name)
-        for c in cells
-        for name, row in c["rows"].items()
-        if row["objective"] < c["rows"]["default"]["objective"] * (1 - 1e-9)
-    ]
+                runs = [_cell(n, noise, share, seed) for seed in range(count)]
+                where = {"n": n, "noise": noise, "share": share, "seeds": count}
+                cells.append({**where, "rows": _mean(runs)})
+                misses += [
+                    (noise, share, seed, name)
+                    for seed, rows in enumerate(runs)
+                    for name, row in rows.items()
+                    if row["objective"] < rows["default"]["objective"] * (1 - 1e-9)
+                ]
     return {"cells": cells, "misses": misses}
 
 
@@ -67,13 +68,13 @@ def _cell(n: int, noise: float, share: float, seed: int) -> dict[str, Any]:
     data = archetypal_mixtures(M, n, K, noise=noise, random_state=seed)
     rows: dict[str, Any] = {}
     for name, options in SINGLE.items():
-        begin = time.perf_counter()
+        begin = time.process_time()
         model = SparseArchetypalNMF(K, sparsity=share, mip_time=4.0, random_state=seed)
         model.set_params(**options).fit(data.X)
         rows[name] = {
             "objective": model.objective_,
             "strong": robustness(data.components, model.components_).strong,
-            "seconds": time.perf_counter() - begin,
+            "seconds": time.process_time() - begin,
             "swaps": model.n_swaps_,
         }
     for name, objective in model.starts_.items():
@@ -94,7 +95,7 @@ def report(result: dict[str, Any]) -> str:
     heads = (f"n = {cells[0]['n']}", *(f"{c['noise']}, {c['share']}" for c in cells))
     rows = [(name, *(_entry(cell["rows"][name]) for cell in cells)) for name in cells[0]["rows"]]
     lowest = "met" if not result["misses"] else f"NOT MET: {result['misses']}"
-    return f"{table(heads, rows)}\ndefault at or below every start in every cell: {lowest}"
+    return f"{table(heads, rows)}\ndefault at or below every start, for every seed: {lowest}"
 
 
 def _entry(row: dict[str, float]) -> str:

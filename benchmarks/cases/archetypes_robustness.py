@@ -7,7 +7,7 @@ Data
     of the archetypes' entries zero; shares of the samples uniform as in [A], and Dirichlet 0.1,
     where samples come near the archetypes. One seed.
 Settings
-    SAA: ``init="projections"``, weight 1. AA: the same without sparsity. Rivals from one random
+    SAA: ``start="projections"``, weight 1. AA: the same without sparsity. Rivals from one random
     start, their parameters set to meet the sparsity: the penalty of KP and the sparseness of
     Hoyer by bisection. As their components have any scale, they are scaled so that codes sum to
     1 in the mean.
@@ -60,8 +60,8 @@ def _figure(n: int, seeds: int, spread: Any, vary: str, values: tuple[Any, ...])
 def _methods(n: int, spread: Any, seed: int, noise: float, share: float, k: int) -> dict[str, Any]:
     data = archetypal_mixtures(200, n, k, noise=noise, spread=spread, random_state=seed)
     found = {
-        "SAA": SparseArchetypalNMF(k, sparsity=share, init="projections").fit(data.X).components_,
-        "AA": SparseArchetypalNMF(k, init="projections").fit(data.X).components_,
+        "SAA": SparseArchetypalNMF(k, sparsity=share, start="projections").fit(data.X).components_,
+        "AA": SparseArchetypalNMF(k, start="projections").fit(data.X).components_,
         "PP": _scaled(rivals.PeharzPernkopfNMF(k, sparsity=share, random_state=seed), data.X),
         "KP": _tuned(
             lambda x: rivals.KimParkNMF(k, penalty=10**x, max_iter=30, random_state=seed),
@@ -106,7 +106,7 @@ def _weights(n: int, seeds: int, spread: Any) -> list[Any]:
         runs = []
         for seed in range(seeds):
             data = archetypal_mixtures(400, n, 15, noise=1.0, spread=spread, random_state=seed)
-            model = SparseArchetypalNMF(15, sparsity=0.5, weight=weight, init="projections")
+            model = SparseArchetypalNMF(15, sparsity=0.5, weight=weight, start="projections")
             H = model.fit(data.X[:200]).components_
             runs.append([hull_distance(data.X[200:], H), *robustness(data.components, H)])
         rows.append({"weight": float(weight), "values": np.mean(runs, axis=0).tolist()})

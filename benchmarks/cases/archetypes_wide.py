@@ -12,4 +12,4 @@ __all__ = ["report", "run"]
 
 def run(quick: bool) -> dict[str, Any]:
     """Fit every method in the cell."""
-    return compare(3000 if quick else 12000, 1, (0.1,), (0.65,))
+    return compare(3000 if quick else 12000, {0.1: 1}, (0.65,))

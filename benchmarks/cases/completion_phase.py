@@ -8,8 +8,9 @@ Data
     in steps of 15 % (45 % with ``--quick``). One matrix a cell.
 Settings
     All know the rank. *RobustMatrixCompletion* and *Grasta*: defaults, Grasta with
-    ``complete``. *LRGeomCG*: ``tol=1e-5``, at most 200 iterations. *RPCA-GD*: told the share of
-    outliers, up to 0.24 (twice that is its limit), at most 300 iterations.
+    ``complete``. *LRGeomCG*: ``tol=1e-5``, at most 200 iterations. *RPCA-GD*: its default
+    share of outliers, and the true one up to 0.24 (twice that is its limit), the better of the
+    two in each cell; at most 300 iterations.
 Measure
     Relative error of the low-rank part that ``decompose`` gives, |L - L^| / |L|, over all entries.
 Claim
@@ -78,14 +79,19 @@ def _matrix(intensity: float, missing: float, density: float) -> synthetic.Subsp
 
 
 def _error(name: str, matrix: synthetic.SubspaceStream, density: float) -> float:
-    own: dict[str, Any] = {
-        "LRGeomCG": {"tol": 1e-5, "max_iter": 200},
-        "RPCAGD": {"outlier_share": float(np.clip(density, 0.01, LARGEST_SHARE)), "max_iter": 300},
-    }.get(name, {})
-    model = estimator(name, RANK, random_state=0, **own)
-    model.complete(matrix.X)
-    low_rank = model.decompose(matrix.X).low_rank
-    return float(np.linalg.norm(low_rank - matrix.clean) / np.linalg.norm(matrix.clean))
+    """Return the error of the low-rank part, the least of the settings of a method."""
+    told = float(np.clip(density, 0.01, LARGEST_SHARE))
+    settings: dict[str, list[dict[str, Any]]] = {
+        "LRGeomCG": [{"tol": 1e-5, "max_iter": 200}],
+        "RPCAGD": [{"max_iter": 300}, {"max_iter": 300, "outlier_share": told}],
+    }
+    errors = []
+    for own in settings.get(name, [{}]):
+        model = estimator(name, RANK, random_state=0, **own)
+        model.complete(matrix.X)
+        low_rank = model.decompose(matrix.X).low_rank
+        errors.append(np.linalg.norm(low_rank - matrix.clean) / np.linalg.norm(matrix.clean))
+    return float(min(errors))
 
 
 def _draw(result: dict[str, Any], path: Path) -> None:

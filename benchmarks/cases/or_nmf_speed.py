@@ -62,7 +62,7 @@ def _step(X: Any, H: Any, W: Any) -> float:
         begin = time.process_time()
         _kernels.approximate(
             X, H, moving, average, seed, 0.0, 0.1 * np.sqrt(2 * K), 2.0, (0.0, 0.0),
-            Simplex().border, np.empty((2, 0)), 0, 0.0, 2, steps,
+            Simplex().border, np.empty((2, 0, 0)), 0, 0.0, 2, steps,
         )  # fmt: skip
         best = min(best, time.process_time() - begin)
     return 1e6 * best / steps

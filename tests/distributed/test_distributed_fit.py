@@ -179,7 +179,7 @@ def test_archetypes_are_those_of_all_samples(init: str) -> None:
 
 
 def test_float32_stays_float32(mixed: Array) -> None:
-    archetypes = SparseArchetypalNMF(3, init="zero", path=1, max_iter=3)
+    archetypes = SparseArchetypalNMF(3, start="zero", path=1, max_iter=3)
     for model in (RobustOnlineNMF(3), RobustNMF(3, max_iter=3), archetypes):
         distributed.fit(model.set_params(random_state=0), mixed.astype(np.float32), block_size=100)
         assert model.components_.dtype == np.float32

@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 from thalweg import ORNMF, rivals
 from thalweg._typing import Array
 from thalweg.encoders import Codes
+from thalweg.estimators._plain import LEAST_SQUARES
 from thalweg.prox.simplex import Simplex
 from thalweg.solvers.diagonal_newton import DiagonalNewton
 from thalweg.updates.condensed import Condensed
@@ -116,10 +117,15 @@ def test_the_printed_step_of_omf_da_overshoots() -> None:
 # --- multiplicative updates --------------------------------------------------------------------
 
 
-def incremental(X: Array, W: Array, mu: Callable[[int], float], L: int = 1) -> Array:
-    """Return W after [R] (40), or (41) and (42) for a square W, with all samples kept."""
-    samples: list[tuple[Array, Array, float]] = []  # v, h, weight
-    for t, v in enumerate(X, start=1):
+def incremental(
+    X: Array, W: Array, mu: Callable[[int], float], L: int = 1, known: Any = ()
+) -> Array:
+    """Return W after [R] (40), or (41) and (42) for a square W, with all samples kept.
+
+    ``known`` are earlier samples with their codes.
+    """
+    samples = [(v, h, 1.0) for v, h in known]  # and their weights
+    for t, v in enumerate(X, start=1 + len(samples)):
         h, W = seeded(nnls(W, v)[0], 1e-6), seeded(W, 1e-6)
         samples = [(a, b, w * ((t - 1) / t) ** (L - 1)) for a, b, w in samples]
         total = sum(w for _, _, w in samples) + 1
@@ -166,6 +172,40 @@ def test_inmf_with_a_volume_is_its_equations() -> None:
     model = rivals.inmf_vc(K, volume=0.05, decay=0.1, amnesic=2)
     expected = incremental(X, W, lambda t: 0.05 * np.exp(-0.1 * t), L=2)
     np.testing.assert_allclose(fitted(model, X, W), expected, atol=1e-8)
+
+
+def corners(n: int) -> Array:
+    """Return samples in a triangle with wide corners, hardly noisy."""
+    rng = np.random.default_rng(0)
+    mixtures = (0.05 + 0.85 * np.eye(K)) @ rng.dirichlet(np.full(K, 0.5), n).T
+    return (mixtures * rng.gamma(20.0, 0.05, n)).T + 0.002 * rng.random((n, K))
+
+
+def test_inmf_with_a_volume_is_its_equations_for_many_samples() -> None:
+    """It begins with the codes of ten samples.
+
+    Fewer samples than components leave W free to become singular, where the logarithm of the
+    volume has no bound: whatever comes after depends on rounding errors.
+    """
+    X, W = corners(130), 0.15 + 0.55 * np.eye(K)
+    known = [(v, nnls(W, v)[0]) for v in X[:10]]
+    expected = incremental(X[10:], W, lambda t: 5e-3 * np.exp(-0.01 * t), L=2, known=known)
+    update = Incremental(constraint=Simplex(), fade=1.0, volume=5e-3, decay=0.01)
+    state = update.absorb(update.init(W), X[:10].T, LEAST_SQUARES.encode(X[:10].T, W))
+    found = W
+    for v in X[10:, :, None]:
+        found, state = update.step(found, state, v, LEAST_SQUARES.encode(v, found))
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+    assert np.linalg.det(expected) > 0.3
+    plain = incremental(X[10:], W, lambda t: 0.0, L=2, known=known)
+    assert np.abs(expected - plain).max() > 0.01
+
+
+def test_one_sample_does_not_bound_the_volume() -> None:
+    """The reason why: det W falls by orders of magnitude before a second sample comes."""
+    X, W = corners(1), 0.15 + 0.55 * np.eye(K)
+    alone = fitted(rivals.inmf_vc(K, volume=5e-3, decay=0.01), X, W)
+    assert abs(np.linalg.det(alone)) < 0.02 * np.linalg.det(W)
 
 
 def test_the_amnesic_average_weighs_the_latest_sample_by_about_l_over_t() -> None:

@@ -52,7 +52,8 @@ def test_a_factorisation_has_ten_components(make_nmf: Any) -> None:
 
 
 def test_set_params_and_clone(make: Any, X: Array) -> None:
-    start = {} if make.cls.signed else {"init": "samples"}
+    first = "init" if "init" in make().get_params() else "start"
+    start = {} if make.cls.signed else {first: "samples"}
     model = make().set_params(n_components=2, **start)
     assert model.get_params()["n_components"] == 2
     copy = clone(model.fit(X))
@@ -146,7 +147,7 @@ def test_before_fit_is_a_clear_error(make: Any, X: Array) -> None:
 
 def test_fit_does_not_touch_its_parameters(make: Any, X: Array) -> None:
     init = np.random.default_rng(0).random((3, X.shape[1]))
-    model = make(**({"init": init} if "init" in make().get_params() else {}))
+    model = make(**({"init": init} if {"init", "start"} & set(make().get_params()) else {}))
     before = {
         name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in vars(model).items()
     }

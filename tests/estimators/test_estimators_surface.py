@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thalweg import OnlineFactorization, RobustNMF, RobustOnlineNMF
+from thalweg import OnlineFactorization, RobustNMF, RobustOnlineNMF, SparseArchetypalNMF
 from thalweg._typing import Array
 from thalweg.encoders.fast import Fast
+from thalweg.errors import ParameterError
 from thalweg.estimators import Decomposition, Progress
 from thalweg.metrics import empirical_loss, outlier_scores
 from thalweg.prox.l1 import L1
@@ -381,7 +382,11 @@ def test_given_start(make_nmf: Any, planted: OutlierData) -> None:
 
 @pytest.mark.parametrize("n_components", [1, 5, 12, 40])
 def test_start_from_samples(make_nmf: Any, X: Array, n_components: int) -> None:
-    # with fewer samples than components they are repeated
+    # with fewer samples than components they are repeated; of archetypes there are no more
+    if make_nmf.cls is SparseArchetypalNMF and n_components > 12:
+        with pytest.raises(ParameterError, match=r"at most .* n_samples = 12, but 40 came"):
+            make_nmf(n_components, init="samples").fit(X[:12])
+        return
     model = make_nmf(n_components, init="samples").fit(X[:12])
     assert model.components_.shape == (n_components, X.shape[1])
     assert np.all(np.isfinite(model.components_))
@@ -392,6 +397,8 @@ def test_start_from_samples(make_nmf: Any, X: Array, n_components: int) -> None:
 def test_tiny_data(make: Any, shape: tuple[int, int]) -> None:
     X = np.random.default_rng(0).random(shape)
     K = min(4, shape[1]) if make.cls.signed else 4  # of more than there is room for, see below
+    if make.cls is SparseArchetypalNMF:
+        K = min(4, shape[0])
     found = make(K).fit(X).decompose(X)
     assert found.codes.shape == (shape[0], K)
     assert all(np.all(np.isfinite(part)) for part in found)

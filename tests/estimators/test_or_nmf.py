@@ -27,18 +27,27 @@ def data(n: int = 300, n_features: int = 20, rank: int = 3, seed: int = 0) -> Ar
 
 
 def transcription(
-    X: Array, W: Array, seed: int, horizon: int, buffer: int, window: int, tol: float
+    X: Array,
+    W: Array,
+    seed: int,
+    horizon: int,
+    buffer: int,
+    window: int,
+    tol: float,
+    project: Any = None,
+    diameter: float | None = None,
 ) -> Array:
     """Return the dictionary of [R] Algorithms 1 to 3, with the misprints put right."""
     B: list[tuple[Array, Array]] = []
-    bound, r = 0.0, W.shape[1]
+    bound, diameter = 0.0, diameter or sqrt(2 * W.shape[1])
 
     def steps(W: Array, V: Array, H: Array, theta: float, order: list[int], n: int) -> Any:
         def gradient(W: Array, v: Array, h: Array) -> Array:
             return np.outer(W @ h - v, h)
 
-        span = theta * sqrt(2 * r)
-        return reference.approximate(V, H, W, order, bound, span, gradient, Simplex().prox, n)
+        span = theta * diameter
+        into = project or Simplex().prox
+        return reference.approximate(V, H, W, order, bound, span, gradient, into, n)
 
     for t, start in enumerate(range(0, len(X), window), start=1):
         B += [(v, nnls(W, v)[0]) for v in X[start : start + window]]  # statements 2 to 4
@@ -57,6 +66,10 @@ def transcription(
     return W
 
 
+def first_seed() -> Any:
+    return np.random.default_rng(0).integers(2**64 - 1, size=1, dtype=np.uint64)[0]
+
+
 @pytest.mark.parametrize(("buffer", "window"), [(None, 1), (5, 1), (None, 4), (6, 3)])
 def test_the_estimator_is_the_paper_s_algorithm(buffer: int | None, window: int) -> None:
     X = data(24, 8, 3)
@@ -66,8 +79,7 @@ def test_the_estimator_is_the_paper_s_algorithm(buffer: int | None, window: int)
         batch_size=12, random_state=0,
     ).fit(X)  # fmt: skip
     W = (start / start.sum(axis=1, keepdims=True)).T
-    seed = np.random.default_rng(0).integers(2**64 - 1, size=1, dtype=np.uint64)
-    expected = transcription(X, W, int(seed[0]), 24, buffer or 10**6, window, 0.02)
+    expected = transcription(X, W, int(first_seed()), 24, buffer or 10**6, window, 0.02)
     np.testing.assert_allclose(model.components_.T, expected, rtol=0, atol=1e-8)
     assert np.abs(expected - W).max() > 0.01
 
@@ -183,6 +195,41 @@ def test_components_in_a_box(upper: Any) -> None:
     assert model.score(X) > 10 * free.score(X)  # scores are negative; zeros cannot be reached
 
 
+@pytest.mark.parametrize("shape", [(), (8,), (3, 8)], ids=["number", "features", "entries"])
+def test_bounds_of_entries_are_the_paper_s_algorithm(shape: tuple[int, ...]) -> None:
+    """III-C, with clipping as the projection."""
+    X, rng = data(24, 8, 3), np.random.default_rng(7)
+    lower, upper = 0.02 + 0.1 * rng.random(shape), 0.3 + rng.random(shape)
+    start = rng.random((3, 8))
+    model = ORNMF(
+        3, constraint=(lower, upper), buffer_size=5, init=start, horizon=24, tol=0.02,
+        shuffle=False, batch_size=12, random_state=0,
+    ).fit(X)  # fmt: skip
+    low, high = (np.broadcast_to(b, (3, 8)).T for b in (lower, upper))
+    expected = transcription(
+        X, np.clip(start.T, low, high), int(first_seed()), 24, 5, 1, 0.02,
+        lambda W: np.minimum(np.maximum(W, low), high), float(np.sqrt(np.sum((high - low) ** 2))),
+    )  # fmt: skip
+    np.testing.assert_allclose(model.components_.T, expected, rtol=0, atol=1e-8)
+    assert np.all((model.components_ >= lower) & (model.components_ <= upper))
+    assert np.abs(expected - np.clip(start.T, low, high)).max() > 0.01
+    if not shape:
+        boxed = model.set_params(constraint=Box(float(lower), float(upper))).fit(X)
+        np.testing.assert_array_equal(boxed.components_.T, model.components_.T)
+
+
+def test_a_component_can_be_kept_out_of_some_features() -> None:
+    X = data(300)
+    upper = np.full((3, 20), 0.5)
+    upper[0, :10] = upper[1, 10:] = 0.0
+    model = ORNMF(3, constraint=(0.0, upper), epochs=2, random_state=0).fit(X.astype(np.float32))
+    assert model.components_.dtype == np.float32
+    assert np.all(model.components_ <= upper.astype(np.float32))
+    assert model.components_[0, 10:].max() > 0.0
+    first = ORNMF(3, constraint=(0.0, upper), random_state=0).partial_fit(X[:1])
+    assert model.score(X) > 0.6 * first.score(X)  # scores are negative
+
+
 @pytest.mark.parametrize("loss", ["itakura-saito", "kl"])
 def test_other_losses(loss: str) -> None:
     """III-D: far below the start, and not far above what all samples at once lead to."""
@@ -216,6 +263,11 @@ def test_frozen_components_stay() -> None:
         ({"loss": "huber"}, "beta-divergence"),
         ({"constraint": "nonnegative"}, "bounded"),
         ({"constraint": Box(0.0, np.inf)}, "bounded"),
+        ({"constraint": (0.0, np.inf)}, r"0 <= lower <= upper < inf.*\(2, 20\)"),
+        ({"constraint": (-1.0, 1.0)}, "pair.*0 <= lower"),
+        ({"constraint": (0.0, np.ones((20, 2)))}, r"of shape \(2, 20\).*components as rows"),
+        ({"constraint": (0.5, 0.4)}, "pair.*lower <= upper"),
+        ({"constraint": (0.0, 0.5, 1.0)}, "pair should be two bounds"),
         ({"dictionary_penalty": "group-lasso"}, "dictionary_penalty"),
         ({"init": "zeros"}, "init"),
     ],

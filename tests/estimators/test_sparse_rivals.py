@@ -123,6 +123,12 @@ def test_exact_archetypes_lie_in_the_hull(X: Array) -> None:
     assert -model.score(X) * len(X) == pytest.approx(model.objective_, rel=1e-6)
 
 
+def test_there_are_no_more_exact_archetypes_than_samples(X: Array) -> None:
+    assert rivals.ArchetypalAnalysis(4, random_state=0).fit(X[:4]).objective_ < 1e-9
+    with pytest.raises(ParameterError, match=r"n_samples = 4, but 5 came"):
+        rivals.ArchetypalAnalysis(5).fit(X[:4])
+
+
 def test_bad_levels(X: Array) -> None:
     for bad in (-0.1, 1.0, "high"):
         with pytest.raises(ParameterError, match="sparseness"):

@@ -10,6 +10,8 @@ from numba import njit
 _FARTHEST = 0.1
 # Rounds that find the active entries of a projection; it takes three or four.
 _ROUNDS = 100
+# A sum of positive entries is exact up to so many times the rounding error of one of them.
+_EXACT = 16.0
 
 _SUMS = {"reassoc", "contract", "nsz"}
 
@@ -59,6 +61,49 @@ def _shrink(x: Any, shift: Any, scale: Any) -> Any:
     return total, squares
 
 
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_SUMS)
+def _cut(x: Any, shift: Any) -> Any:
+    """Set x to max(x - shift, 0); return number and sum of what is left."""
+    count, total = 0, 0.0
+    for i in range(x.size):
+        value = max(x[i] - shift, x.dtype.type(0.0))
+        x[i] = value
+        count += value > x.dtype.type(0.0)
+        total += np.float64(value)
+    return count, total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_SUMS)
+def _scale(x: Any, factor: Any) -> Any:
+    for i in range(x.size):
+        x[i] *= factor
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _level(x: Any, count: Any, total: Any, size: Any, full: Any) -> Any:
+    """Set x to the nearest vector >= 0 of the sum size, or at most size if not full.
+
+    Count and total are those of the positive entries. All active entries are lowered alike
+    until the sum is right, then again without those that fell to zero (Michelot, 1986). Only
+    the first time can they be raised; then all that may be active is.
+    """
+    if not full and total <= size:
+        _cut(x, x.dtype.type(0.0))
+        return
+    excess = total - size
+    for _ in range(_ROUNDS):
+        # without a positive entry the largest one takes all
+        shift = excess / count if count > 0 else np.float64(x.max()) - size
+        before = count
+        count, total = _cut(x, x.dtype.type(shift))
+        excess = total - size
+        if count == before:
+            break
+    if abs(excess) > _EXACT * np.finfo(x.dtype).eps * size:
+        # Far points lose digits in the difference: go back along the ray.
+        _scale(x, x.dtype.type(size / total))
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def project(x: Any, l1: Any, l2: Any, full: Any) -> Any:
     """Set x to the nearest vector >= 0 with l1 sum(x) + l2/2 sum(x^2) = 1, or <= 1 if not full.
@@ -66,6 +111,10 @@ def project(x: Any, l1: Any, l2: Any, full: Any) -> Any:
     By the KKT conditions x becomes max(x - mu l1, 0) / (1 + mu l2). For given active entries mu
     is the root of a quadratic; it is found again until the active entries are those of mu.
     """
+    if l2 == 0.0:
+        count, total, _ = _active(x, x.dtype.type(0.0))
+        _level(x, count, total, 1.0 / l1, full)
+        return
     mu, before = 0.0, -1
     for _ in range(_ROUNDS):
         count, total, squares = _active(x, mu * l1)
@@ -85,17 +134,18 @@ def project(x: Any, l1: Any, l2: Any, full: Any) -> Any:
     if (full or mu > 0.0) and abs(excess) > np.finfo(x.dtype).eps:
         # Far points lose digits in the difference: go back along the ray.
         linear *= l1
-        x *= x.dtype.type(2.0 / (linear + np.sqrt(linear**2 + 2.0 * l2 * squares)))
+        _scale(x, x.dtype.type(2.0 / (linear + np.sqrt(linear**2 + 2.0 * l2 * squares))))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _into(x: Any, border: Any, bounds: Any) -> Any:
-    """Set x to the nearest vector between the bounds if there are any, else in the set."""
+def _into(W: Any, k: Any, border: Any, bounds: Any) -> Any:
+    """Set atom k to the nearest vector between its bounds if there are any, else in the set."""
+    x = W[k]
     if bounds.shape[1] == 0:
         project(x, border[0], border[1], border[2])
         return
     for i in range(x.size):
-        x[i] = min(max(x[i], bounds[0, i]), bounds[1, i])
+        x[i] = min(max(x[i], bounds[0, k, i]), bounds[1, k, i])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_SUMS)
@@ -140,26 +190,40 @@ def _length(square: Any, h: Any, e: Any, W: Any, penalty: Any, frozen: Any) -> A
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_SUMS)
-def _take_in(W: Any, share: Any, average: Any) -> Any:
-    """Move the average towards W by a share; return how far it went, and its norm before."""
-    change, size = 0.0, 0.0
-    part = W.dtype.type(share)
-    for k in range(W.shape[0]):
-        for i in range(W.shape[1]):
-            old = average[k, i]
-            step = part * (W[k, i] - old)
-            average[k, i] = old + step
-            change += np.float64(step) * np.float64(step)
-            size += np.float64(old) * np.float64(old)
-    return np.sqrt(change), np.sqrt(size)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _move(w: Any, code: Any, e: Any, rate: Any, penalty: Any) -> Any:
-    step, flat = w.dtype.type(rate * code), w.dtype.type(rate * penalty[0])
-    keep = w.dtype.type(1.0 - rate * penalty[1])
+def _take_in(w: Any, share: Any, average: Any) -> Any:
+    """Move the average towards w by a share; return squares of its way, and of it before."""
+    way, length = 0.0, 0.0
+    part = w.dtype.type(share)
     for i in range(w.size):
-        w[i] = keep * w[i] - step * e[i] - flat
+        old = average[i]
+        step = part * (w[i] - old)
+        average[i] = old + step
+        way += np.float64(step) * np.float64(step)
+        length += np.float64(old) * np.float64(old)
+    return way, length
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_SUMS)
+def _move(w: Any, code: Any, e: Any, rate: Any, penalty: Any, share: Any, average: Any) -> Any:
+    """Take w into the average, and then a step: one pass over memory for both.
+
+    Returned are what ``_take_in`` returns, and number and sum of the positive entries of w.
+    """
+    part, slope = w.dtype.type(share), w.dtype.type(rate * code)
+    keep, flat = w.dtype.type(1.0 - rate * penalty[1]), w.dtype.type(rate * penalty[0])
+    way, length, count, total = 0.0, 0.0, 0, 0.0
+    for i in range(w.size):
+        old = average[i]
+        step = part * (w[i] - old)
+        average[i] = old + step
+        way += np.float64(step) * np.float64(step)
+        length += np.float64(old) * np.float64(old)
+        value = keep * w[i] - slope * e[i] - flat
+        w[i] = value
+        kept = value > w.dtype.type(0.0)
+        count += kept
+        total += np.float64(value) if kept else 0.0
+    return way, length, count, total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -190,26 +254,37 @@ def approximate(
     e = np.empty(V.shape[1], dtype=W.dtype)
     total, steps = 0.0, 0
     penalised = penalty[0] > 0.0 or penalty[1] > 0.0
+    # what a set asks of the sums of atoms, if that is all: the step itself tells the sums
+    level = 1.0 / border[0] if bounds.shape[1] == 0 and border[1] == 0.0 else 0.0
     while steps < most:
         i = order[steps % order.size]
         h = H[i]
         steps += 1
         square = _slope(V[i], h, W, beta, e)
         bound = max(bound, _length(square, h, e, W, penalty, frozen))
-        change, size = 0.0, 1.0
+        change, size = 0.0, 0.0
         if bound > 0.0:
             rate = pace / (bound * np.sqrt(steps))  # statement 2
             total += rate
-            if total > 0.0:  # statements 3 and 6: the average of the points so far
-                change, size = _take_in(W, rate / total, average)
-            for k in range(frozen, W.shape[0]):  # statement 5
-                if h[k] != 0.0 or penalised:
-                    _move(W[k], h[k], e, rate, penalty)
-                    _into(W[k], border, bounds)
-        if steps >= least and change <= tol * size:  # (9)
+            share = rate / total if total > 0.0 else 0.0
+            for k in range(W.shape[0]):
+                w = W[k]
+                if k < frozen or (h[k] == 0.0 and not penalised):
+                    way, length = _take_in(w, share, average[k])
+                else:  # statements 3, 5 and 6
+                    way, length, count, positive = _move(
+                        w, h[k], e, rate, penalty, share, average[k]
+                    )
+                    if level > 0.0:
+                        _level(w, count, positive, level, border[2])
+                    else:
+                        _into(W, k, border, bounds)
+                change += way
+                size += length
+        if steps >= least and np.sqrt(change) <= tol * np.sqrt(size):  # (9)
             break
     for k in range(frozen, W.shape[0]):
-        _into(average[k], border, bounds)  # rounding errors of the sums
+        _into(average, k, border, bounds)  # rounding errors of the sums
     return steps, bound
 
 

@@ -62,7 +62,7 @@ class Problem:
         values, E = moreau(self.outliers, Z if self.seen is None else Z * self.seen)
         return Point(values + self._cost(H), Z, E)
 
-    def take(self, columns: Indices) -> "Problem":
+    def take(self, columns: Indices | slice) -> "Problem":
         """Return the problem of some of the samples."""
         seen = None if self.seen is None else self.seen.T[columns].T
         return Problem(self.V.T[columns].T, self.W, seen, self.outliers, self.penalty)

@@ -113,12 +113,13 @@ def encode_chunks(
         # Whatever stands at a gap is an outlier: it is set aside, and put back at the end.
         unseen = np.where(problem.seen.T, problem.V.dtype.type(0), problem.V.T).T
         problem = replace(problem, V=problem.V - unseen)
-    parts = []
-    for part in chunks(problem.V, problem.W.shape[1]) or [slice(0)]:
-        seen = None if problem.seen is None else problem.seen[:, part]
-        start = None if H0 is None else H0[:, part]
-        parts.append(encode(replace(problem, V=problem.V[:, part], seen=seen), start))
-    codes = parts[0] if len(parts) == 1 else join(parts)
+    pieces = chunks(problem.V, problem.W.shape[1])
+    if len(pieces) <= 1:
+        codes = encode(problem, H0)
+    else:
+        starts = [None if H0 is None else H0[:, part] for part in pieces]
+        parts = [problem.take(part) for part in pieces]
+        codes = join([encode(part, start) for part, start in zip(parts, starts, strict=True)])
     return codes if unseen is None else codes._replace(R=codes.R + unseen)
 
 

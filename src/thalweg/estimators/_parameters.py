@@ -9,11 +9,13 @@ from thalweg._rooms import resolve
 from thalweg.errors import ParameterError
 from thalweg.estimators._input import whole_number
 from thalweg.prox import Prox
+from thalweg.prox._entries import Entries
 from thalweg.prox.group_lasso import GroupLasso
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
 
 __all__ = [
+    "check_archetypes",
     "check_count",
     "check_positive",
     "check_share",
@@ -21,6 +23,7 @@ __all__ = [
     "code_penalty",
     "constraint",
     "dictionary_penalty",
+    "entry_bounds",
     "generator",
     "outlier_penalty",
 ]
@@ -44,6 +47,15 @@ def check_count(parameter: str, value: Any) -> int:
             "Set it to 1 or more."
         )
     return int(value)
+
+
+def check_archetypes(count: int, n_samples: int) -> None:
+    """Raise if there are more archetypes than samples: some would be equal."""
+    if count > n_samples:
+        raise ParameterError(
+            f"n_components should be at most the number of samples, n_samples = {n_samples}, but "
+            f"{count} came. Archetypes are mixtures of samples: take fewer of them, or more data."
+        )
 
 
 def check_positive(parameter: str, value: Any) -> float:
@@ -75,6 +87,23 @@ def constraint(spec: Any, n_features: int) -> Prox:
             "into dictionary_penalty; a box needs a lower bound of 0 or more."
         )
     return found
+
+
+def entry_bounds(spec: Any, shape: tuple[int, int]) -> Prox:
+    """Return the set of the dictionaries between two bounds, given as components are."""
+    try:
+        lower, upper = (np.broadcast_to(np.asarray(b, dtype=np.float64), shape) for b in spec)
+        sound = bool(np.all((lower >= 0.0) & (lower <= upper) & (upper < np.inf)))
+    except (TypeError, ValueError):
+        sound = False
+    if not sound:
+        came = [f"shape {b.shape}" if getattr(b, "ndim", 0) else repr(b) for b in spec]
+        raise ParameterError(
+            f"constraint as a pair should be two bounds, 0 <= lower <= upper < inf, each a number, "
+            f"an array of length {shape[1]} or one of shape {shape}, but ({', '.join(came)}) came. "
+            "Give (lower, upper), with components as rows."
+        )
+    return Entries(np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T))
 
 
 def code_penalty(spec: Any, n_components: int) -> Prox:

@@ -167,8 +167,8 @@ class Streaming(StreamFit, Factorization):
         return update
 
     def _absorb(self, batch: Batch, update: DictionaryUpdate[Any], total: int | None) -> None:
-        windows = self._windows(batch)
-        share = sum(self._learn(window, update) for window in windows) / len(windows)
+        windows, encoder = self._windows(batch), self._tune(batch)
+        share = sum(self._learn(window, encoder, update) for window in windows) / len(windows)
         self._count(share, update, total)
 
     def _count(self, share: float, update: DictionaryUpdate[Any], total: int | None) -> None:
@@ -178,10 +178,10 @@ class Streaming(StreamFit, Factorization):
         if self.callback is not None or self.keep_history:
             self._tell(self._refreshed(update), total)
 
-    def _learn(self, batch: Batch, update: DictionaryUpdate[Any]) -> float:
+    def _learn(self, batch: Batch, encoder: Encoder, update: DictionaryUpdate[Any]) -> float:
         """Encode, move the dictionary, and return the share of outliers."""
         W = self.components_.T
-        codes = self._tune(batch).encode(batch.V, W, seen=batch.seen)
+        codes = encoder.encode(batch.V, W, seen=batch.seen)
         self._observe(batch, codes, W)
         update = self._refreshed(update)
         W, self.statistics_ = update.step(W, self.statistics_, batch.V, codes, batch.seen)

@@ -15,6 +15,7 @@ from thalweg.estimators._divergence import Diverging
 from thalweg.estimators._input import Batch
 from thalweg.estimators._plain import LEAST_SQUARES
 from thalweg.estimators._streaming import Progress, Streaming
+from thalweg.prox import Prox
 from thalweg.updates import DictionaryUpdate
 from thalweg.updates.robust_approximation import Buffer, RobustApproximation
 
@@ -47,10 +48,11 @@ class ORNMF(Diverging, Streaming):
     loss : str or Divergence, default="squared"
         ``"squared"``, ``"itakura-saito"`` (OR-NMF-IS), ``"kl"`` or a
         :class:`thalweg.divergences.beta.Beta`.
-    constraint : str or Prox, default="simplex"
+    constraint : str, Prox or pair, default="simplex"
         Set of each component: ``"simplex"``, ``"l1-ball"``, ``"l2-ball"``,
-        ``"elastic-net-ball"``, ``"box"``, or an object such as ``Box(lower, upper)``, whose
-        bounds are numbers or one number for each feature. It has to be bounded.
+        ``"elastic-net-ball"``, ``"box"``, or an object such as ``L2Ball(radius)``. It has to be
+        bounded. A pair ``(lower, upper)`` are bounds (section III-C): numbers, arrays of shape
+        (n_features,), or of shape (n_components, n_features) for each entry its own.
     code_penalty : str or Prox, optional
         Penalty of the codes: ``"l1"`` (section III-A), ``"l2"``, ``"elastic-net"``, or an object.
     dictionary_penalty : str or Prox, optional
@@ -155,6 +157,12 @@ class ORNMF(Diverging, Streaming):
         self.random_state = random_state
         self.callback = callback
         self.keep_history = keep_history
+
+    def _constraint(self) -> Prox:
+        if not isinstance(self.constraint, (tuple, list)):
+            return super()._constraint()
+        count = parameters.check_count("n_components", self.n_components)
+        return parameters.entry_bounds(self.constraint, (count, self.n_features_in_))
 
     def _encoder(self) -> Encoder:
         penalty = self._code_penalty()

@@ -46,14 +46,14 @@ class SparseArchetypalNMF(Factorization):
     Parameters
     ----------
     n_components : int, default=10
-        Number of archetypes. More than there are samples makes some of them equal.
+        Number of archetypes, at most that of the samples.
     sparsity : int, float or None, default=None
         Nonzeros of ``components_`` in all: a number, or a share above 0 and at most 1. None does
         not limit them.
     weight : float, default=1.0
         How much nearness to the hull of the data counts; without units. See
         :func:`thalweg.select_weight`.
-    init : str or array of shape (n_components, n_features), default="auto"
+    start : str or array of shape (n_components, n_features), default="auto"
         Where to begin. ``"projections"`` are extreme samples, one after the other projected out;
         ``"robust-projections"`` means of samples next to these; ``"samples"`` and ``"random"``
         are samples and numbers by chance; ``"zero"`` lets archetypes split off one by one;
@@ -69,7 +69,7 @@ class SparseArchetypalNMF(Factorization):
     local_search : bool, default=True
         Whether nonzeros may change places with zeros, wherever that lowers the objective.
     mip_time : float, default=60.0
-        Seconds for the integer programs of ``init="mip"``.
+        Seconds for the integer programs of ``start="mip"``.
     tol : float, default=1e-5
         The fit ends when a step would change the components by less than this share.
     max_iter : int, default=1000
@@ -98,7 +98,7 @@ class SparseArchetypalNMF(Factorization):
         The problems on the way, with their archetypes; the last one is the one asked for.
     stationarity_ : float
         Share by which one more step would change the components.
-    init_ : str
+    start_ : str
         The start that was kept.
     starts_ : dict of str to float
         The objective that each start led to.
@@ -142,7 +142,7 @@ class SparseArchetypalNMF(Factorization):
         *,
         sparsity: float | None = None,
         weight: float = 1.0,
-        init: Any = "auto",
+        start: Any = "auto",
         path: int = 8,
         widening: int = 5,
         local_search: bool = True,
@@ -156,7 +156,7 @@ class SparseArchetypalNMF(Factorization):
         self.n_components = n_components
         self.sparsity = sparsity
         self.weight = weight
-        self.init = init
+        self.start = start
         self.path = path
         self.widening = widening
         self.local_search = local_search
@@ -190,6 +190,7 @@ class SparseArchetypalNMF(Factorization):
         """Learn from data whose gaps are filled, wherever they are."""
         count = parameters.check_count("n_components", self.n_components)
         m, n = rows.shape
+        parameters.check_archetypes(count, m)
         with few_threads(n, count, m):
             problem = Problem(rows, self._weight(), self._nonzeros(count, n))
             runs = self._runs(problem, count)
@@ -256,7 +257,7 @@ class SparseArchetypalNMF(Factorization):
         self.membership_, self.hull_weights_ = W.astype(self._dtype), T.astype(self._dtype)
         self.labels_ = _nearest(run.rows, H)
         self.path_ = run.stops
-        self.init_ = run.name
+        self.start_ = run.name
         self.stationarity_ = run.ended.residual
         self.n_swaps_ = sum(stop.swaps for stop in run.stops)
 
@@ -298,11 +299,11 @@ class SparseArchetypalNMF(Factorization):
                 "0 leaves it out."
             )
         rng = parameters.generator(self.random_state)
-        if not isinstance(self.init, str):
-            H = _given(self.init, (k, problem.rows.shape[1]))
+        if not isinstance(self.start, str):
+            H = _given(self.start, (k, problem.rows.shape[1]))
             once = replace(path, count=1)  # a large weight would pull it away
             return [_Planned("given", once, partial(starts.around, problem.rows, H))]
-        name = parameters.choose("init", self.init, _STARTS)
+        name = parameters.choose("start", self.start, _STARTS)
         if name != "auto":
             return [_Planned(name, path, partial(self._start, name, problem, k, rng))]
         return list(self._automatic(problem, k, path, rng))
@@ -387,11 +388,11 @@ def _completed(X: Any) -> tuple[Rows, Mask | None]:
     return Rows.of(np.where(seen, known, means)), seen
 
 
-def _given(init: Any, shape: tuple[int, int]) -> Array:
-    H = np.asarray(init, dtype=np.float64)
+def _given(start: Any, shape: tuple[int, int]) -> Array:
+    H = np.asarray(start, dtype=np.float64)
     if H.shape != shape or not np.isfinite(H).all() or (H < 0.0).any():
         raise ParameterError(
-            f"init should be a finite nonnegative array of shape {shape}, but one of shape "
+            f"start should be a finite nonnegative array of shape {shape}, but one of shape "
             f"{H.shape} came, or with other entries. Pass archetypes as rows."
         )
     return H

@@ -1,5 +1,6 @@
 """Exact nonnegative least squares for many right-hand sides, in Gram space."""
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -105,12 +106,12 @@ def _trusted_inverse(G: Array) -> Array:
     factor, broken = lapack.dpotrf(G, lower=1, clean=1)
     if broken:
         return _NOTHING
-    lower, broken = lapack.dpotri(factor, lower=1)
-    inverse = np.ascontiguousarray(lower + lower.T)
-    inverse.flat[:: len(G) + 1] /= 2.0
+    lower, broken = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse = np.add(lower, lower.T, order="C")
+    inverse.ravel()[:: len(G) + 1] *= 0.5
     # The negation also catches NaN.
     return _NOTHING if broken or not _norm(G) * _norm(inverse) < _TRUSTED else inverse
 
 
 def _norm(G: Array) -> float:
-    return float(np.sqrt(np.vdot(G, G)))
+    return sqrt(float(np.vdot(G, G)))

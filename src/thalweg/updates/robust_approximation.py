@@ -79,7 +79,7 @@ class RobustApproximation:
         A beta-divergence: squared l2, KL, Itakura-Saito or Beta.
     constraint : Prox
         The set C, column by column: a simplex, a ball or a box, since the step is in units of its
-        diameter.
+        diameter. Bounds of a box may also be arrays of W's shape.
     l1, l2 : float
         Elastic-net weights on W; the second is alpha of [R] (29).
     buffer_size : int or None
@@ -255,11 +255,10 @@ def diameter(constraint: Prox, n_rows: int, n_columns: int, frozen: int = 0) -> 
     """
     (l1, l2, _), bounds = _border(constraint)
     if bounds:
-        lower, upper = (np.broadcast_to(b, n_rows) for b in bounds)
-        one = float(np.linalg.norm(np.subtract(upper, lower, dtype=np.float64)))
-    else:  # the largest entry that a lone one can have, along two axes
-        one = sqrt(2.0) * 2.0 / (l1 + sqrt(l1**2 + 2.0 * l2))
-    return one * sqrt(n_columns - frozen)
+        lower, upper = (_entries(b, n_rows, n_columns)[:, frozen:] for b in bounds)
+        return float(np.linalg.norm(np.subtract(upper, lower, dtype=np.float64)))
+    # the largest entry that a lone one can have, along two axes
+    return sqrt(n_columns - frozen) * sqrt(2.0) * 2.0 / (l1 + sqrt(l1**2 + 2.0 * l2))
 
 
 def _latest(parts: list[Array], size: int | None) -> Array:
@@ -269,10 +268,16 @@ def _latest(parts: list[Array], size: int | None) -> Array:
 
 
 def _bounds(bounds: tuple[Array, Array] | None, W: Array) -> Array:
-    """Return the bounds of each row of W, one below the other; of none, if there are none."""
+    """Return lower and upper bounds of the atoms, as rows; of none, if there are none."""
     if bounds is None:
-        return np.empty((2, 0), W.dtype)
-    return np.array([np.broadcast_to(b, len(W)) for b in bounds], W.dtype)
+        return np.empty((2, 0, 0), W.dtype)
+    return np.array([_entries(b, *W.shape).T for b in bounds], W.dtype)
+
+
+def _entries(bound: Array, n_rows: int, n_columns: int) -> Array:
+    """Return a bound of all entries, of each row, or of each entry as one of each entry."""
+    wide = bound if bound.ndim == 2 else bound.reshape(-1, 1)
+    return np.broadcast_to(wide, (n_rows, n_columns))
 
 
 def _exponent(loss: Divergence) -> float:

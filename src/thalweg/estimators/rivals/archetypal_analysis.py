@@ -9,6 +9,7 @@ from thalweg.archetypes.codes import SimplexCodes
 from thalweg.archetypes.exact import archetypal_analysis
 from thalweg.archetypes.starts import furthest_sum
 from thalweg.encoders import Encoder
+from thalweg.estimators._parameters import check_archetypes
 from thalweg.estimators.rivals._base import Learned, Rival
 
 __all__ = ["ArchetypalAnalysis"]
@@ -23,7 +24,7 @@ class ArchetypalAnalysis(Rival):
     Parameters
     ----------
     n_components : int, default=10
-        Number of archetypes.
+        Number of archetypes, at most that of the samples.
     max_iter : int, default=200
         Cap on the rounds.
     tol : float, default=1e-6
@@ -69,6 +70,7 @@ class ArchetypalAnalysis(Rival):
         return SimplexCodes()
 
     def _learn(self, rows: Rows, k: int, rng: np.random.Generator) -> Learned:
+        check_archetypes(k, rows.shape[0])
         T = np.zeros((k, rows.shape[0]))
         T[np.arange(k), furthest_sum(rows, k, rng)] = 1.0
         found = archetypal_analysis(rows, T, self.tol, self.max_iter)

@@ -1,0 +1,48 @@
+"""A box of matrices: bounds for each entry, where a set of columns knows one for each row."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.prox._membership import indicator, near
+
+__all__ = ["Entries"]
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """argmin_U |U - X| subject to lower <= U <= upper, for matrices of one shape.
+
+    Parameters
+    ----------
+    lower, upper : array of shape (n_rows, n_columns)
+        The bounds of each entry, all of them finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox._entries import Entries
+    >>> Entries(np.zeros((2, 2)), np.eye(2)).prox(np.full((2, 2), 0.7))
+    array([[0.7, 0. ],
+           [0. , 0.7]])
+    """
+
+    name: ClassVar[str] = "entries"
+    convex: ClassVar[bool] = True
+    lower: Array
+    upper: Array
+
+    def value(self, x: Array) -> Array:
+        """Return 0 for each column between its bounds, and inf for the others."""
+        return indicator(near(x, self.prox(x)))
+
+    def prox(self, x: Array, step: float = 1.0) -> Array:
+        """Return the nearest matrix between the bounds; ``step`` does not matter."""
+        return np.clip(x, self.lower.astype(x.dtype), self.upper.astype(x.dtype))
+
+    def conjugate(self, y: Array) -> Array:
+        """Return the support function, sum max(lower y, upper y), of each column."""
+        total: Array = np.sum(np.where(y > 0, self.upper * y, self.lower * y), axis=0)
+        return total
