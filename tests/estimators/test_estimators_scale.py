@@ -1,15 +1,20 @@
 """Results do not depend on units, and the automatic weight is at least as good as the paper's."""
 
+import inspect
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
-from thalweg import RobustOnlineNMF
+from thalweg import OnlineFactorization, RobustOnlineNMF, rivals
 from thalweg._typing import Array
+from thalweg.encoders.fast import Fast
 from thalweg.metrics import psnr
+from thalweg.prox.l1 import L1
 from thalweg.synthetic import nmf_with_outliers
+
+RIVALS = [thing for name in rivals.__all__ if inspect.isclass(thing := getattr(rivals, name))]
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
@@ -102,3 +107,41 @@ def test_auto_is_at_least_as_good_as_the_paper(contamination: Any, seed: int) ->
     )
     assert auto > paper
     assert auto > 32
+
+
+# 2 to the -20 and 20: about 1e-6 and 1e6, and nothing is rounded on the way
+@pytest.mark.parametrize("power", [-20, 20])
+def test_no_estimator_depends_on_units(make: Any, gappy: Array, power: int) -> None:
+    """What is given in the data's units has to follow them; nothing else is."""
+    factor = 2.0**power
+    one, other = make(), make()
+    if isinstance(other, OnlineFactorization):
+        other.set_params(encoder=Fast(outliers=L1(factor)))
+    same_but_for_units(one.fit(gappy), other.fit(factor * gappy), gappy, factor)
+
+
+@pytest.mark.parametrize("power", [-20, 20])
+def test_no_robust_start_depends_on_units(make_tracking: Any, gappy: Array, power: int) -> None:
+    factor = 2.0**power
+    one, other = make_tracking().fit(gappy), make_tracking().fit(factor * gappy)
+    same_but_for_units(one, other, gappy, factor)
+
+
+@pytest.mark.parametrize("power", [-20, 20])
+@pytest.mark.parametrize("cls", RIVALS)
+def test_no_rival_depends_on_units(cls: Any, X: Array, power: int) -> None:
+    factor = 2.0**power
+    one, other = (cls(3, max_iter=20, random_state=0) for _ in range(2))
+    if cls is rivals.KimParkNMF:  # half of the units is in the codes
+        other.set_params(penalty=0.1 * factor, ridge=0.1 * factor)
+    one, other = one.fit(X), other.fit(factor * X)
+    mine, theirs = one.decompose(X).low_rank, other.decompose(factor * X).low_rank
+    np.testing.assert_allclose(theirs, factor * mine, rtol=1e-9, atol=1e-9 * factor)
+
+
+def same_but_for_units(one: Any, other: Any, X: Array, factor: float) -> None:
+    """Assert that two fits split their data alike, to the last bit."""
+    assert other.outlier_share_ == one.outlier_share_
+    mine, theirs = one.decompose(X), other.decompose(factor * X)
+    assert np.array_equal(theirs.low_rank, factor * mine.low_rank)
+    assert np.array_equal(theirs.outliers, factor * mine.outliers)

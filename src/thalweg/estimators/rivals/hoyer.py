@@ -93,10 +93,13 @@ class HoyerNMF(Rival):
             raise ParameterError(
                 f"sparseness should be at least 0 and below 1, but {level!r} came. 0.5 is a middle."
             )
-        n = rows.shape[1]
+        m, n = rows.shape
+        # steps and the start are for entries around 1; components do not depend on units
+        unit = float(np.sqrt(rows.squares.sum() / (m * n))) or 1.0
+        rows = Rows(rows.X / unit)
         total = np.sqrt(n) - float(level) * (np.sqrt(n) - 1.0)
         H = _projected(rng.random((k, n)), total)
-        W = rng.random((rows.shape[0], k))
+        W = rng.random((m, k))
         step, last, round_ = 1.0, np.inf, 0
         value = half_squares(rows, W, H)
         for round_ in range(1, self.max_iter + 1):
@@ -108,7 +111,7 @@ class HoyerNMF(Rival):
                 if last - value <= self.tol * value:
                     break
                 last = value
-        return Learned(H, value, round_)
+        return Learned(H, unit**2 * value, round_)
 
 
 def _projected(H: Array, total: float) -> Array:

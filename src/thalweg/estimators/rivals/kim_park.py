@@ -69,7 +69,9 @@ class KimParkNMF(Rival):
     def _learn(self, rows: Rows, k: int, rng: np.random.Generator) -> Learned:
         penalty = parameters.check_positive("penalty", self.penalty)
         ridge = parameters.check_positive("ridge", self.ridge)
-        W: Array = rng.random((rows.shape[0], k))
+        # codes and components share the units of the data
+        unit = float(np.sqrt(rows.squares.mean() / rows.shape[1])) or 1.0
+        W: Array = np.sqrt(unit) * rng.random((rows.shape[0], k))
         last, rounds = np.inf, 0
         while rounds < self.max_iter:
             rounds += 1
