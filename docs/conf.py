@@ -64,7 +64,7 @@ html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_show_copyright = False
-html_sidebars = {"index": [], "changelog": [], "citing": []}
+html_sidebars = {"index": [], "papers": []}
 html_theme_options = {
     "logo": {
         "image_light": "_static/logo.svg",

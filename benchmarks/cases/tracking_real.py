@@ -17,6 +17,9 @@ Measure
 Claim
     The best rank of ``PetrelsADMM`` or ``RobustMatrixCompletion`` is ahead of the column mean;
     and of interpolation, where the data allow: not where neighbours in time tell almost all.
+Note
+    Where single values are missing their neighbours in time tell almost all, and interpolation
+    knows of time, which a subspace does not.
 """
 
 import os
