@@ -68,6 +68,8 @@ def _page(room: str, names: list[str]) -> str:
     module = _module(room)
     title = "Estimators" if room == "estimators" else f"thalweg.{room}"
     parts = [] if room == "estimators" else _parts(module)  # rivals have a page of their own
+    # a function may have the name of its file; then the page is the function's
+    parts = [part for part in parts if part.__name__.rpartition(".")[2] not in names]
     homes = [each.__name__ for each in [module, *parts]]
     return HEAD.format(
         title=title,
