@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench lock audit clean
 .DEFAULT_GOAL := help
 
 help:  ## List the targets.
@@ -28,6 +28,14 @@ format: $(VENV)/.dev  ## Format the code and fix what ruff can fix.
 
 bench: $(VENV)/.peers  ## Run the benchmarks beside other libraries.
 	$(BIN)/python -m benchmarks
+
+lock: $(VENV)/.pip  ## Pin the versions of all that development needs.
+	$(INSTALL) --dry-run --ignore-installed --report $(VENV)/lock.json --group dev --editable ".[app,dask]"
+	$(BIN)/python .ci/lock.py $(VENV)/lock.json requirements-dev.lock
+
+audit: $(VENV)/.pip  ## Look for known weaknesses in the pinned versions.
+	$(INSTALL) pip-audit
+	$(BIN)/python -m pip_audit --requirement requirements-dev.lock --no-deps --disable-pip
 
 clean:  ## Remove the environment, the caches and the demo's output.
 	rm -rf $(VENV) demo-output build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
