@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format bench pages docs clean
+.PHONY: help demo test lint format bench pages docs lock audit clean
 .DEFAULT_GOAL := help
 
 help:  ## List the targets.
@@ -35,6 +35,14 @@ docs: $(VENV)/.docs  ## Build the site; every warning is an error.
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -n -b html docs build/site
 	@echo "The site is $(CURDIR)/build/site/index.html"
 
+lock: $(VENV)/.pip  ## Pin the versions of all that development needs.
+	$(INSTALL) --dry-run --ignore-installed --report $(VENV)/lock.json --group dev --editable ".[app,dask]"
+	$(BIN)/python .ci/lock.py $(VENV)/lock.json requirements-dev.lock
+
+audit: $(VENV)/.pip  ## Look for known weaknesses in the pinned versions.
+	$(INSTALL) pip-audit
+	$(BIN)/python -m pip_audit --requirement requirements-dev.lock --no-deps --disable-pip
+
 clean:  ## Remove the environment, the caches and the demo's output.
 	rm -rf $(VENV) demo-output build dist docs/api docs/examples .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -54,9 +62,9 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.pip
 	$(INSTALL) --group dev --editable .
 	@touch $@ $(VENV)/.demo
 
-# docs includes demo; examples and docstrings run as they are
+# examples and docstrings run as they are
 $(VENV)/.docs: pyproject.toml | $(VENV)/.pip
-	$(INSTALL) --group docs --editable .
+	$(INSTALL) --group docs --editable ".[app]"
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.peers: pyproject.toml | $(VENV)/.dev
