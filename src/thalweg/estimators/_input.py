@@ -30,14 +30,15 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     cannot be squared, and data to begin with of which no square is above zero.
     """
     try:
-        X = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            accept_sparse="csr",
-            ensure_all_finite="allow-nan",
-        )
+        with np.errstate(invalid="ignore"):  # inf - inf, on the way to the error
+            X = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                accept_sparse="csr",
+                ensure_all_finite="allow-nan",
+            )
     except ValueError as error:
         raise InputError(_worded(str(error))) from error
     values = X.data if sparse.issparse(X) else X
