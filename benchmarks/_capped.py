@@ -1,6 +1,7 @@
 """A fit in a process of its own, whose memory is capped: ``python -m benchmarks._capped``."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,7 +17,8 @@ def fit_capped(path: Path, *, cap: int, spare: int | None = None, **options: Any
     With ``spare`` the cap is what the libraries and a first small fit have taken, and so much
     more. What is capped is the writable memory of the process (RLIMIT_DATA of Linux); a file that
     is mapped for reading is not in it, as it is not with any other cap that lets a file be mapped
-    that is larger than itself.
+    that is larger than itself. Arrow takes its memory from the system's allocator here: its own
+    one asks for a gigabyte at once, whether or not it is needed.
 
     Returns
     -------
@@ -26,7 +28,8 @@ def fit_capped(path: Path, *, cap: int, spare: int | None = None, **options: Any
     """
     order = {"path": str(path), "cap": cap, "spare": spare, "options": options}
     command = [sys.executable, "-m", "benchmarks._capped", json.dumps(order)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if ended.returncode:
         raise RuntimeError(f"the capped process ended with {ended.returncode}:\n{ended.stderr}")
     found: dict[str, Any] = json.loads(ended.stdout)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings, strategies as st
 from scipy import sparse
 
 LONG = "long"
-settings.register_profile(LONG, max_examples=1000, deadline=None, print_blob=True)
+settings.register_profile(LONG, max_examples=500, deadline=None, print_blob=True)
 # Seconds after which an example counts as hung, on a machine that is busy with other things.
 PATIENCE = 300
 

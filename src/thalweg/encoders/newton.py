@@ -179,7 +179,7 @@ def _minimum(fidelity: Fidelity, H: Array, slope: Array, curvature: Array) -> Ar
     if curvature.shape[1] == 1:
         G = (W * curvature).T @ W + l2 * np.eye(K, dtype=W.dtype)
         return nnls(prepare(G), G @ H - slope)[0]
-    if curvature.shape[0] == 1 and l2 == 0.0:
+    if curvature.shape[0] == 1 and l2 == 0.0 and (curvature > 0.0).all():
         G = W.T @ W
         return nnls(prepare(G), G @ H - slope / curvature)[0]
     weights = np.ascontiguousarray(np.broadcast_to(curvature, fidelity.V.shape).T, dtype=W.dtype)

@@ -12,8 +12,9 @@ from thalweg.errors import InputError
 __all__ = ["Batch", "as_batch", "check_codes", "check_data", "filled", "normal", "whole_number"]
 
 # Powers of the largest and the smallest number of a type between which data may lie. Squares are
-# added up, and divided by: they must neither overflow nor vanish.
-_ROOM = 0.4
+# added up, and divided by: they must neither overflow nor vanish. So entries whose squares vanish
+# are far below the rounding of the largest one, and count as zero.
+_HIGH, _LOW, _ZERO = 0.4, 0.3, 0.5
 
 
 class Batch(NamedTuple):
@@ -30,16 +31,18 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     cannot be squared, and data to begin with of which no square is above zero.
     """
     try:
-        X = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            accept_sparse="csr",
-            ensure_all_finite="allow-nan",
-        )
+        with np.errstate(invalid="ignore"):  # inf - inf, on the way to the error
+            X = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                accept_sparse="csr",
+                ensure_all_finite="allow-nan",
+            )
     except ValueError as error:
         raise InputError(_worded(str(error))) from error
+    X = X.astype(X.dtype.newbyteorder("="), copy=False)  # as compiled loops need it
     values = X.data if sparse.issparse(X) else X
     smallest = np.fmin.reduce(values, axis=None, initial=0.0)
     largest = np.fmax.reduce(values, axis=None, initial=0.0)
@@ -57,7 +60,7 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
 def _check_size(largest: float, dtype: np.dtype[Any], *, learning: bool) -> None:
     """Raise unless sums of squares of the data can be held in their type."""
     limits = np.finfo(dtype)
-    high, low = float(limits.max) ** _ROOM, float(limits.tiny) ** _ROOM
+    high, low = float(limits.max) ** _HIGH, float(limits.tiny) ** _LOW
     if largest > high or (learning and 0.0 < largest < low):
         raise InputError(
             f"Entries of type {dtype} should have sizes between {low:.0e} and {high:.0e}, or be "
@@ -77,11 +80,8 @@ def as_batch(X: Any) -> Batch:
 
 
 def normal(values: Array) -> Array:
-    """Return numbers with zeros for those so small that they have lost digits.
-
-    Their inverses are infinite, and they are slow.
-    """
-    faint = np.abs(values) < np.finfo(values.dtype).tiny
+    """Return numbers with zeros for those so small that their squares have no inverse."""
+    faint = np.abs(values) < float(np.finfo(values.dtype).tiny) ** _ZERO
     faint &= values != 0.0
     return np.where(faint, values.dtype.type(0), values) if faint.any() else values
 

@@ -118,7 +118,7 @@ def _typical(X: Array, seen: Mask) -> Array:
     if not overall > 0.0:
         return np.zeros_like(X)
     middle = float(_usual(sizes[None], seen[None])[0])
-    if not middle > 0.0:
+    if not middle > np.finfo(np.float64).eps * overall:  # most entries are nothing beside the rest
         return np.full_like(X, overall)
     both: Array = np.outer(rows, columns) / middle
     at_least: Array = np.maximum(both, 0.1 * min(middle, overall))
