@@ -67,7 +67,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_the_run_goes_on(tmp_path):
         time.sleep(0.05)  # the folder is there when learning begins
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
-    _, told = child.communicate(timeout=60)
+    _, told = child.communicate(timeout=180)
     assert child.returncode == 130, told
     assert "Stopped: the state is in kept, and --resume goes on from there" in told
     assert "Traceback" not in told

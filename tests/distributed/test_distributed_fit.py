@@ -163,11 +163,11 @@ def test_divergence_nmf_of_sparse_counts() -> None:
     assert found.sparse_
 
 
-@pytest.mark.parametrize("init", ["projections", "random", "zero"])
-def test_archetypes_are_those_of_all_samples(init: str) -> None:
+@pytest.mark.parametrize("start", ["projections", "random", "zero"])
+def test_archetypes_are_those_of_all_samples(start: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.dirichlet(np.full(3, 0.3), 1200) @ rng.random((3, 6)) + 0.01 * rng.random((1200, 6))
-    settings: Any = {"init": init, "sparsity": 14, "path": 1, "max_iter": 15, "random_state": 0}
+    settings: Any = {"start": start, "sparsity": 14, "path": 1, "max_iter": 15, "random_state": 0}
     found, alone = (SparseArchetypalNMF(3, **settings) for _ in range(2))
     distributed.fit(found, X, block_size=250)
     alone.fit(X)

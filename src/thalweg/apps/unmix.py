@@ -20,7 +20,7 @@ __all__ = ["unmix"]
 
 _COMPONENTS = 8
 # What finds archetypes of ten thousands of pixels in seconds, where nothing else is asked for.
-_QUICK = {"init": "projections", "path": 4, "max_iter": 60}
+_QUICK = {"start": "projections", "path": 4, "max_iter": 60}
 # Colours of the map, told apart also by people who see few; repeated if there are more.
 _COLOURS = (
     (0.122, 0.467, 0.706),
