@@ -324,7 +324,7 @@ def peak(stream):
 @pytest.mark.parametrize("kind", ["csv", "npy", "txt", "wav", "mkv", "parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, write, kind):
     peaks = []
-    scale = 60 if kind == "parquet" else 1  # which converts two megabytes at a time
+    scale = 60 if kind == "parquet" else 1  # which converts half a megabyte at a time
     for n in (300 * scale, 1500 * scale):
         path, options = tmp_path / f"{n}.{kind}", {}
         X = np.random.default_rng(0).random((n, 20))
