@@ -112,6 +112,8 @@ def test_support_of_the_elastic_net_ball_is_homogeneous() -> None:
         close(g.conjugate(y * 1e150), g.conjugate(y) * 1e150)
         close(g.conjugate(y * 1e-150), g.conjugate(y) * 1e-150)
         assert g.conjugate(-np.abs(y)) == 0
+        # a negative entry does not count, however large it is beside the others
+        close(g.conjugate(np.array([1e-262, -1e46])), g.conjugate(np.array([1e-262, 0.0])))
 
 
 def test_the_elastic_net_ball_has_the_other_balls_as_extremes() -> None:

@@ -71,6 +71,6 @@ class ElasticNetBall:
             lone: Array = top / self.l1
             return lone
         # A column without a positive entry is farthest at 0, where the direction is moot.
-        shape = np.maximum(np.where(top > 0, y, 1.0) / np.where(top > 0, top, 1.0), 0)
+        shape = np.where(top > 0, np.maximum(y, 0), 1.0) / np.where(top > 0, top, 1.0)
         support: Array = top * np.sum(project_onto(shape, self.l1, self.l2, 0.0) * shape, axis=0)
         return support

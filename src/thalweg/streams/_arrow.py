@@ -12,7 +12,7 @@ from thalweg.streams._files import need, pick
 
 __all__ = ["block_size", "numeric_places", "rows", "unreadable"]
 
-_ENTRIES = 2**20  # that are converted at a time: each column of a block has a price of its own
+_ENTRIES = 2**16  # that are converted at a time, for small batches cost much
 
 
 def numeric_places(schema: Any, columns: Sequence[str | int] | None, path: Path) -> list[int]:
