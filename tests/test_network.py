@@ -31,7 +31,8 @@ import numpy as np
 import thalweg
 
 for info in pkgutil.walk_packages(thalweg.__path__, "thalweg."):
-    importlib.import_module(info.name)
+    if not info.name.endswith("__main__"):  # which is a program
+        importlib.import_module(info.name)
 X = np.random.default_rng(0).random((40, 6))
 for name in thalweg.__all__:
     thing = getattr(thalweg, name)
