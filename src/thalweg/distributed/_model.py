@@ -36,7 +36,9 @@ def travelling(estimator: Any, *without: str) -> Any:
     light = copy(estimator)
     for name in (*_AT_HOME, *without):
         vars(light).pop(name, None)
-    light.callback, light.keep_history, light.init = None, False, "random"
+    light.callback, light.keep_history = None, False
+    for first in {"init", "start"} & vars(light).keys():  # which may be arrays
+        setattr(light, first, "random")
     return light
 
 
