@@ -728,7 +728,7 @@ def reweighted(h: Array, x: Array, U: Array, knee: float) -> Array:
 
 
 class Cleaned(NamedTuple):
-    """Codes and residual of a sample, what was kept of it, its noise level, two quantiles."""
+    """Codes and residual of a sample, what was kept of it, its noise level, two quantiles, size."""
 
     h: Array
     e: Array
@@ -736,24 +736,46 @@ class Cleaned(NamedTuple):
     scale: float
     middle: float
     low: float
+    size: float = 0.0
 
 
-def cleaned(x: Array, U: Array, scale: float, knee: float, limit: float) -> Cleaned:
+def cleaned(
+    x: Array, U: Array, scale: float, knee: float, limit: float, prior: float = 0.0
+) -> Cleaned:
     """Fit a sample, all of it seen, and leave out what is farther than ``limit * scale``.
 
     With a scale of 0 it is taken from the sample's own residual. If less than 30 % would stay,
-    the first fit is the last.
+    the first fit is the last. At the end codes give way to the prior where they are not told.
     """
+    found = fitted(x, U, scale, knee, limit, prior)
+    few, (n, K) = len(U) < 2 * U.shape[1] + 2, U.shape
+    rows = U if few else U[found.kept]
+    h = found.h if few else tempered(found.h, rows, prior)
+    size = np.sum((rows @ h) ** 2) * K / np.sum(rows**2) if rows.any() else 0.0
+    e, bound = x - U @ h, limit * found.scale
+    kept = np.full(n, e @ e <= bound**2 * (n - K)) if few else np.abs(e) <= bound
+    return found._replace(h=h, e=e, kept=kept, size=float(size))
+
+
+def tempered(h: Array, U: Array, prior: float) -> Array:
+    """Return h with less of those directions in which the rows of U are small."""
+    if prior == 0.0:
+        return h
+    told, Q = np.linalg.eigh(U.T @ U)
+    return Q @ ((1 - (prior / (prior + np.maximum(told, 0.0))) ** 3) * (Q.T @ h))
+
+
+def fitted(x: Array, U: Array, scale: float, knee: float, limit: float, prior: float) -> Cleaned:
+    """Return the fit of the entries within the limit, as it is without a prior."""
     n, K = U.shape
     few = n < 2 * K + 2
     bend = knee * scale if scale > 0 else 1e-2 * upper(x)
-    h = least_norm(x, U) if few else exact_huber_fit(x, U, bend)
+    h = tempered(least_norm(x, U), U, prior) if few else exact_huber_fit(x, U, bend)
     e = x - U @ h
     middle, low = upper(e, K), upper(e, K, 0.3)
     scale = scale or 1.4826 * middle
     if few:
-        good = e @ e <= (limit * scale) ** 2 * (n - K)
-        return Cleaned(h, e, np.full(n, good), scale, middle, low)
+        return Cleaned(h, e, np.full(n, True), scale, middle, low)
     begin = Cleaned(h, e, np.abs(e) <= limit * scale, scale, middle, low)
     found = begin
     for _ in range(10):
@@ -768,13 +790,13 @@ def cleaned(x: Array, U: Array, scale: float, knee: float, limit: float) -> Clea
 
 
 def rejecting_codes(
-    X: Array, seen: Array, U: Array, scale: float, knee: float, limit: float
+    X: Array, seen: Array, U: Array, scale: float, prior: float, knee: float, limit: float
 ) -> tuple[Array, Array]:
     """Return codes and outliers of the rows of X."""
     H, R = np.zeros((len(X), U.shape[1])), np.zeros(X.shape)
     for t, (x, there) in enumerate(zip(X, seen, strict=True)):
         if there.any():
-            found = cleaned(x[there], U[there], scale, knee, limit)
+            found = cleaned(x[there], U[there], scale, knee, limit, prior)
             H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
     return H, R
 
@@ -843,14 +865,16 @@ def track_rejecting(
             continue
         listening = noise.n_samples < listen
         scale = 0.0 if listening else sqrt(noise.variance)
-        found = cleaned(x[there], U[there], scale, rule[0], rule[1])
+        known = not listening and noise.size > 0
+        prior = noise.variance * K / noise.size if known else 0.0
+        found = cleaned(x[there], U[there], scale, rule[0], rule[1], prior)
         H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
         if n <= K:
             continue
         errors[t] = found.middle
         spare, clean = int(found.kept.sum()) - K, found.e[found.kept]
         noise = heard(noise, found, spare, listening, rule)
-        noise, usual = counted(noise, found.h, max(spare, 0) / (n - K), 1 - rule[3])
+        noise, usual = counted(noise, found.size, max(spare, 0) / (n - K), 1 - rule[3])
         if listening or not usual or spare <= 0 or not found.h.any():
             continue
         if not moments.any():
@@ -881,12 +905,12 @@ def heard(noise: Noise, found: Cleaned, spare: int, listening: bool, rule: Any) 
     return noise._replace(variance=mean, weight=total)
 
 
-def counted(noise: Noise, h: Array, share: float, least: float) -> tuple[Noise, bool]:
+def counted(noise: Noise, told: float, share: float, least: float) -> tuple[Noise, bool]:
     """Return the means with one sample more, and whether it kept about as much as others."""
     n = noise.n_samples + 1
     rate, usual, size = max(1 / n, least), share >= 0.5 * noise.share, noise.size
-    if usual and h.any():
-        size = size ** (1 - rate) * (h @ h) ** rate if size > 0 else float(h @ h)
+    if usual and told > 0:
+        size = size ** (1 - rate) * told**rate if size > 0 else told
     mean = noise.share + rate * (share - noise.share)
     return noise._replace(n_samples=n, size=size, share=mean), usual
 

@@ -250,6 +250,19 @@ def test_completion_is_several_passes_and_a_fill(cls: Any) -> None:
         model.complete(data.X, passes=0)
 
 
+def test_completion_notes_jumps_and_keeps_its_basis() -> None:
+    """The rows before a jump are filled as well, so what they taught must not be lost."""
+    data = stream(1200, 30, 2, outlier_density=0.0, missing=0.3, jumps=(1000,))
+    model = PetrelsADMM(4, on_jump="reset", random_state=0)
+    completed = model.complete(data.X)
+    assert model.jumps_.size > 0
+    noting = PetrelsADMM(4, on_jump="note", random_state=0).fit(data.X)
+    for _ in range(2):
+        noting.partial_fit(data.X)
+    assert np.array_equal(completed, noting.fill(data.X))
+    assert model._restarts, "later jumps have to lead to a new start again"
+
+
 # --- bad input -------------------------------------------------------------------------------
 
 

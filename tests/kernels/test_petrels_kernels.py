@@ -110,13 +110,13 @@ def test_huber_codes(dtype: Any, F: int, K: int, knee: float) -> None:
 
 @DTYPES
 @SIZES
-@pytest.mark.parametrize("scale", [0.0, 0.1, 0.4])
-def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float) -> None:
+@pytest.mark.parametrize(("scale", "prior"), [(0.0, 0.0), (0.1, 0.0), (0.4, 0.0), (0.1, 0.3)])
+def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float, prior: float) -> None:
     U, X, seen = stream(dtype, F, K, seed=1)
     (H, R, _), solved = room(X, K), np.zeros(len(X), bool)
     rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, seen, pack(U), scale, rule, none, H, R, solved)
-    wanted = reference.rejecting_codes(*wide(X), seen, *wide(U), scale, *RULE[:2])
+    _kernels.rejecting_codes(X, seen, pack(U), scale, prior, rule, none, H, R, solved)
+    wanted = reference.rejecting_codes(*wide(X), seen, *wide(U), scale, prior, *RULE[:2])
     assert solved.all()
     agree(H, wanted[0], dtype)
     agree(R, wanted[1], dtype)

@@ -71,7 +71,8 @@ def test_outliers_are_left_out_of_the_batch_solution(seed: int) -> None:
     kept = seen & (track.R == 0.0)
     assert np.mean(kept) < 0.95 * np.mean(seen)
     assert kept.sum(axis=0).min() > 20, "a sample that is not believed would not be learned from"
-    first = np.sum(track.H[:, 0] ** 2) / 2
+    rows = U0[kept[:, 0]]  # of |w|^2 what they tell
+    first = np.sum((rows @ track.H[:, 0]) ** 2) / np.sum(rows**2)
     weight = 0.99 ** np.arange(400)[::-1]
     for m in range(40):
         H = track.H[:, kept[m]]
@@ -349,6 +350,36 @@ def test_the_noise_level_is_measured(density: float) -> None:
     rest = np.nan_to_num(data.X - data.clean - data.outliers)
     level = np.sqrt(np.sum(rest**2) / np.sum(~np.isnan(data.X)))
     assert np.sqrt(state.noise[0]) == pytest.approx(level, rel=0.15)
+
+
+# --- codes that are not told --------------------------------------------------------------------
+
+
+def lonely(seed: int, B: int = 1500) -> tuple[Array, Array, Array]:
+    """Return samples as columns, what is seen of them, and the noise level.
+
+    The first feature has a component almost to itself, and is out of sight for long.
+    """
+    rng = np.random.default_rng(seed)
+    U = rng.normal(size=(12, 3))
+    U[:, 2] *= 1e-3
+    U[0, 2] = 4.0
+    V = U @ rng.normal(size=(3, B)) + 0.1 * rng.normal(size=(12, B))
+    seen = rng.random(V.shape) < 0.8
+    seen[0] = np.arange(B) % 300 < 100
+    return V, seen, U
+
+
+@SEEDS
+def test_a_component_whose_only_feature_is_unseen_stays_small(seed: int) -> None:
+    """Without the prior codes are up to hundreds of times the usual, and the basis learns them."""
+    V, seen, U = lonely(seed)
+    tracker = PetrelsADMM()
+    state, track = tracker.step(tracker.init(np.linalg.qr(U)[0]), V, seen)
+    size = np.linalg.norm(track.H, axis=0)
+    assert size.max() < 10 * np.median(size)
+    low_rank = state.U @ tracker.encoder(state).encode(V, state.U, seen=seen).H
+    assert np.abs(low_rank).max() < 2 * np.abs(V).max()
 
 
 @pytest.mark.parametrize(

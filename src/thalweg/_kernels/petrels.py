@@ -31,6 +31,7 @@ _STILL = 1e-9  # of the knee that is no way to go
 _THIN = 16  # blocks of which one is looked at first, where there are many
 _MANY = 32  # blocks of these that are worth it
 _ROUNDS = 10  # of rejection
+_SMALL = 1e-16  # of a squared limit that a step by the prior has to be worth
 _BELIEVED = 0.3  # share of the entries that a fit has to keep
 LISTEN = 16  # samples that only tell the noise level, before any changes the basis
 _MEMORY = 5  # place in the state of the noise level from where on theirs are kept
@@ -186,11 +187,13 @@ def _substitute(G: Any, g: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _solve(gram: Any, right: Any, ridge: Any, x: Any) -> Any:
+def _solve(gram: Any, right: Any, ridge: Any, prior: Any, x: Any) -> Any:
     """Solve G x = g, of which G has its lower half; if it is singular close to least norm.
 
-    It is done with a ridge, a share of the mean diagonal, whose effect on x is then taken off:
-    a bias, however small, would add up in a basis that codes are found with again and again.
+    It is done with a ridge, a share of the mean diagonal or the ``prior`` if that is more, whose
+    effect on x is then taken off as far as G allows: a bias, however small, would add up in a
+    basis that codes are found with again and again. An eigenvalue e of G is left with a share of
+    1 - (ridge / (ridge + e))^3 of its solution.
     """
     G, g = gram.copy(), right.copy()
     K = g.size
@@ -200,12 +203,13 @@ def _solve(gram: Any, right: Any, ridge: Any, x: Any) -> Any:
         mean += G[k, k] / K
     if not mean > 0.0:
         return
+    added = max(ridge * mean, prior)
     for k in range(K):
-        G[k, k] += ridge * mean
+        G[k, k] += added
     for j in range(K):
         for k in range(j):
             G[j, j] -= G[j, k] * G[j, k] * G[k, k]
-        G[j, j] = max(G[j, j], 0.5 * ridge * mean)
+        G[j, j] = max(G[j, j], 0.5 * added)
         for i in range(j + 1, K):
             for k in range(j):
                 G[i, j] -= G[i, k] * G[j, k] * G[k, k]
@@ -214,7 +218,7 @@ def _solve(gram: Any, right: Any, ridge: Any, x: Any) -> Any:
         _substitute(G, g)
         for k in range(K):
             x[k] += g[k]
-            g[k] *= ridge * mean  # what the ridge has left of g
+            g[k] *= added  # what the ridge has left of g
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
@@ -296,7 +300,7 @@ def _huber(
                         weight[i] = knee / abs(r[i])
             _gram(U, weight, G)
         known = newton
-        _solve(G, g, ridge, delta)
+        _solve(G, g, ridge, 0.0, delta)
         first = -np.dot(delta, g)
         changes, beyond = _advance(U, delta, r, knee, edge, trial, side, g)
         still = changes == 0.0 and (newton or _near(r, trial, _STILL * knee))
@@ -332,8 +336,24 @@ def _sketch(U: Any, x: Any, knee: Any, ridge: Any, w: Any, desk: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _least_squares(U: Any, x: Any, ridge: Any, w: Any, r: Any, desk: Any) -> Any:
-    """Set w to the least-squares codes of all entries, and r to their residual."""
+def _told(G: Any, w: Any) -> Any:
+    """Return |w|^2 as far as the entries tell it: w'G w over the mean eigenvalue of G.
+
+    Codes that the fit leaves open may be of any size, and have no weight in it.
+    """
+    K = w.size
+    fitted = trace = 0.0
+    for k in range(K):
+        trace += G[k, k]
+        fitted += G[k, k] * w[k] * w[k]
+        for m in range(k):
+            fitted += 2.0 * G[k, m] * w[k] * w[m]
+    return max(fitted, 0.0) * K / trace if trace > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _least_squares(U: Any, x: Any, ridge: Any, prior: Any, w: Any, r: Any, desk: Any) -> Any:
+    """Set w to the least-squares codes of all entries, and r to their residual; return |w|^2."""
     K, n = w.size, x.size
     G, g = np.empty((K, K)), np.empty(K)
     side, weight = desk[0, :n], desk[1, :n]
@@ -342,19 +362,49 @@ def _least_squares(U: Any, x: Any, ridge: Any, w: Any, r: Any, desk: Any) -> Any
     w[:] = 0.0
     _gram(U, weight, G)
     _advance(U, w, x, infinite, 0.0, r, side, g)
-    _solve(G, g, ridge, w)
+    _solve(G, g, ridge, prior, w)
     _advance(U, w, x, infinite, 0.0, r, side, g)
+    return _told(G, w)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _temper(G: Any, ridge: Any, prior: Any, small: Any, w: Any, delta: Any) -> Any:
+    """Make those codes small that the matrix G of their fit hardly tells, as the prior wants it.
+
+    Return whether w moved by more than a ``small`` square, and by how much in delta.
+    """
+    K = w.size
+    right = np.zeros(K)
+    for k in range(K):
+        for m in range(K):
+            right[k] += G[max(k, m), min(k, m)] * w[m]
+    _solve(G, right, ridge, prior, delta)
+    far = 0.0
+    for k in range(K):
+        delta[k] -= w[k]
+        far += prior * delta[k] * delta[k]
+    for k in range(K):
+        for m in range(K):
+            far += G[max(k, m), min(k, m)] * delta[k] * delta[m]
+    if far <= small:
+        return False
+    for k in range(K):
+        w[k] += delta[k]
+    return True
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _reject(
-    U: Any, x: Any, limit: Any, least: Any, ridge: Any, count: Any,
+    U: Any, x: Any, limit: Any, least: Any, ridge: Any, prior: Any, count: Any,
     w: Any, r: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
-    """Fit the entries within the limit, until these stay the same; return their number.
+    """Fit the entries within the limit, until these stay the same.
+
+    Return their number, and :func:`_told` of the codes.
 
     If fewer than ``least`` are left, few entries fit one another by chance: then the fit is left
-    as it came, which all entries had a say in.
+    as it came, which all entries had a say in. Codes that the entries left hardly tell are made
+    small at the end, by the prior.
     """
     K, n = w.size, x.size
     G, g, delta, first = np.empty((K, K)), np.empty(K), np.zeros(K), w.copy()
@@ -363,21 +413,26 @@ def _reject(
     for step in range(_ROUNDS):
         if count - beyond < least:
             w[:] = first
-            _, beyond = _advance(U, w, x, limit, 0.0, r, side, g)
+            changes, beyond = n, _advance(U, w, x, limit, 0.0, r, side, g)[1]
             break
         if step > 0 and changes * _FEW < n:
             _exchange(U, side, weight, G)
         else:
             _within(side, weight)
             _gram(U, weight, G)
-        _solve(G, g, ridge, delta)
+        _solve(G, g, ridge, 0.0, delta)
         for k in range(K):
             w[k] += delta[k]
         changes, beyond = _advance(U, delta, r, limit, 0.0, r, side, g)
         if changes == 0.0:
             break
+    if changes != 0.0:
+        _within(side, weight)
+        _gram(U, weight, G)
+    if prior > 0.0 and _temper(G, ridge, prior, _SMALL * limit * limit, w, delta):
+        _, beyond = _advance(U, delta, r, limit, 0.0, r, side, g)
     _within(side, clean)
-    return count - beyond
+    return count - beyond, _told(G, w)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -477,7 +532,7 @@ def _admm(
             s[i] = shrunk
             target[i] = x[i] - s[i] + e[i]
         _advance(U, nothing, target, infinite, 0.0, target, side, g)
-        _solve(G, g, ridge, w)  # [T] (20)
+        _solve(G, g, ridge, 0.0, w)  # [T] (20)
         _advance(U, w, x, infinite, 0.0, r, side, g)
         for i in range(n):
             z = s[i] - r[i]  # [T] (21)
@@ -496,22 +551,22 @@ def _few(count: Any, K: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fit(
-    U: Any, x: Any, count: Any, scale: Any, rule: Any, admm: Any,
+    U: Any, x: Any, count: Any, scale: Any, prior: Any, rule: Any, admm: Any,
     w: Any, r: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
     """Fit a sample, and reject what lies beyond the limit of the rule.
 
     A scale of 0 is not known yet, and is taken from the sample itself. Where only few entries
     were seen, all are kept or none. Return the scale, a median and a low residual before anything
-    is rejected, how many more entries were kept than there are codes, and whether the convex
-    problem was solved.
+    is rejected, how many more entries were kept than there are codes, the size of the codes as far
+    as the entries tell it, and whether the convex problem was solved.
     """
     K, ridge = w.size, _RIDGE * np.finfo(U.dtype).eps
     known = scale > 0.0
     w[:] = 0.0
-    solved = True
+    solved, size = True, 0.0
     if _few(count, K):
-        _least_squares(U, x, ridge, w, r, desk)
+        size = _least_squares(U, x, ridge, prior, w, r, desk)
     else:
         knee = U.dtype.type(rule[0] * scale if known else 1e-2 * _quantiles(x, count, 0)[0])
         if admm.size > 0:
@@ -525,14 +580,16 @@ def _fit(
     limit = rule[1] * scale
     if not _few(count, K):
         least = max(K + 1, int(_BELIEVED * count))
-        kept = _reject(U, x, U.dtype.type(limit), least, ridge, count, w, r, clean, desk)
+        kept, size = _reject(
+            U, x, U.dtype.type(limit), least, ridge, prior, count, w, r, clean, desk
+        )
     elif _squares(r, desk[1], U) <= limit * limit * (count - K):
         clean[:] = 1.0
         kept = count
     else:
         clean[:] = 0.0
         kept = 0
-    return scale, middle, low, kept - K, solved
+    return scale, middle, low, kept - K, size, solved
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -576,7 +633,7 @@ def _hear(noise: Any, squares: Any, low: Any, spare: Any, rule: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _believe(noise: Any, spare: Any, count: Any, w: Any, rule: Any) -> Any:
+def _believe(noise: Any, spare: Any, count: Any, K: Any, size: Any, rule: Any) -> Any:
     """Return whether the basis may learn from a sample that kept ``spare`` entries beyond codes.
 
     It may not while the noise level is not known, and not from one that keeps less than half of
@@ -585,9 +642,8 @@ def _believe(noise: Any, spare: Any, count: Any, w: Any, rule: Any) -> Any:
     listening = noise[2] < LISTEN and noise[1] != np.inf
     noise[2] += 1.0
     rate = max(1.0 / noise[2], 1.0 - rule[3])
-    share = max(spare, 0) / (count - w.size)
+    share = max(spare, 0) / (count - K)
     usual = share >= _USUAL * noise[4]
-    size = _size(w)
     if usual and size > 0.0:
         noise[3] = size if noise[3] == 0.0 else noise[3] * exp(log(size / noise[3]) * rate)
     noise[4] += (share - noise[4]) * rate
@@ -662,7 +718,7 @@ def track_least_squares(
             continue
         atoms = _gather(X[t], U, index, count, x, room)
         m = atoms.shape[0] * U.shape[2]
-        _least_squares(atoms, x[:m], ridge, w, r[:m], desk)
+        _least_squares(atoms, x[:m], ridge, 0.0, w, r[:m], desk)
         H[t] = w
         error[t] = _quantiles(r, count, K)[0] if count > K else np.nan
         values, marks = _scatter(index, count, x, desk[1], whole, kept)
@@ -697,8 +753,9 @@ def track_rejecting(
         m = atoms.shape[0] * U.shape[2]
         listening = noise[2] < LISTEN and noise[1] != np.inf
         known = 0.0 if listening else sqrt(noise[0])
-        scale, middle, low, spare, _ = _fit(
-            atoms, x[:m], count, known, rule, admm, w, r[:m], clean[:m], desk
+        prior = noise[0] * K / noise[3] if known > 0.0 and noise[3] > 0.0 else 0.0
+        scale, middle, low, spare, size, _ = _fit(
+            atoms, x[:m], count, known, prior, rule, admm, w, r[:m], clean[:m], desk
         )
         H[t] = w
         _put_outliers(index, count, r, clean, R[t])
@@ -710,7 +767,7 @@ def track_rejecting(
             _listen(noise, scale, spare)
         else:
             _hear(noise, squares, low, spare, rule)
-        if _believe(noise, spare, count, w, rule):
+        if _believe(noise, spare, count, K, size, rule):
             values, marks = _scatter(index, count, x, clean, whole, kept)
             _learn(U, D, L, w, values, marks, squares, noise[3], motion)
 
@@ -728,7 +785,7 @@ def least_squares_codes(X: Any, seen: Any, U: Any, H: Any) -> Any:
         if count > 0:
             atoms = _gather(X[t], U, index, count, x, room)
             m = atoms.shape[0] * U.shape[2]
-            _least_squares(atoms, x[:m], ridge, w, r[:m], desk)
+            _least_squares(atoms, x[:m], ridge, 0.0, w, r[:m], desk)
         H[t] = w
 
 
@@ -757,11 +814,13 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def rejecting_codes(
-    X: Any, seen: Any, U: Any, scale: Any, rule: Any, admm: Any, H: Any, R: Any, solved: Any
-) -> Any:
+    X: Any, seen: Any, U: Any, scale: Any, prior: Any, rule: Any, admm: Any,
+    H: Any, R: Any, solved: Any,
+) -> Any:  # fmt: skip
     """Set H and R to codes and outliers of the rows of X, as :func:`track_rejecting` finds them.
 
-    With a scale of 0 each row has one of its own.
+    With a scale of 0 each row has one of its own. The prior is the squared noise level over the
+    usual square of a code.
     """
     n = U.shape[0] * U.shape[2]
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
@@ -775,8 +834,8 @@ def rejecting_codes(
         if count > 0:
             atoms = _gather(X[t], U, index, count, x, room)
             m = atoms.shape[0] * U.shape[2]
-            _, _, _, _, solved[t] = _fit(
-                atoms, x[:m], count, scale, rule, admm, w, r[:m], clean[:m], desk
+            _, _, _, _, _, solved[t] = _fit(
+                atoms, x[:m], count, scale, prior, rule, admm, w, r[:m], clean[:m], desk
             )
         _put_outliers(index, count, r, clean, R[t])
         H[t] = w

@@ -55,6 +55,7 @@ class Tracking(StreamFit, Factorization):
     random_state: Any
     callback: Callable[[Progress], None] | None
     _waiting: _Waiting | None
+    _restarts: bool = True  # whether a jump may lead to a new start
 
     def _tracker(self) -> Tracker[Any]:
         """Return the tracker, its parameters checked."""
@@ -111,6 +112,8 @@ class Tracking(StreamFit, Factorization):
     def complete(self, X: Any, *, passes: int = 3) -> Array:
         """Learn from all of X in several passes, and return it with its gaps filled.
 
+        One basis has to do for all rows, so jumps are noted, but lead to no new start.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -124,9 +127,13 @@ class Tracking(StreamFit, Factorization):
             X where it was seen, and the low-rank part elsewhere.
         """
         count = check_count("passes", passes)
-        self.fit(X)
-        for _ in range(count - 1):
-            self.partial_fit(X)
+        self._restarts = False
+        try:
+            self.fit(X)
+            for _ in range(count - 1):
+                self.partial_fit(X)
+        finally:
+            del self._restarts
         return self.fill(X)
 
     def _check(self) -> None:
@@ -257,7 +264,7 @@ class Tracking(StreamFit, Factorization):
         if jumped:
             self.jumps_ = np.append(self.jumps_, self.n_samples_seen_)[-_KEPT:]
             self.evidence_ = _TEST.init()
-            if self.on_jump == "reset":
+            if self.on_jump == "reset" and self._restarts:
                 self._waiting = self._nobody()
 
     def _show(self) -> None:

@@ -42,12 +42,15 @@ class Rejecting:
 
     The loss is the sum of min(e^2, limit^2 noise^2) / 2 over the residuals e of the entries
     seen: an outlier costs as much as an entry at the limit. It is not convex; the fit begins at
-    the minimum of Huber's function with the knee ``knee * noise`` and goes down from there.
+    the minimum of Huber's function with the knee ``knee * noise`` and goes down from there. Codes
+    that the entries kept hardly tell are made small at the end.
 
     Parameters
     ----------
     noise : float
         Noise level; with 0 each sample has one of its own, from its median residual.
+    prior : float
+        Squared noise level over the usual square of a code.
     rule : array of shape (4,)
         Knee and limit in units of the noise level, and two numbers that only trackers use.
     admm : array
@@ -55,6 +58,7 @@ class Rejecting:
     """
 
     noise: float
+    prior: float
     rule: Array
     admm: Array
     name: ClassVar[str] = "rejecting"
@@ -66,7 +70,9 @@ class Rejecting:
         X, mask = as_rows(V, seen, W.dtype)
         H, R = np.empty((len(X), W.shape[1]), dtype=W.dtype), np.empty_like(X)
         solved = np.empty(len(X), dtype=np.bool_)
-        _kernels.rejecting_codes(X, mask, pack(W), self.noise, self.rule, self.admm, H, R, solved)
+        _kernels.rejecting_codes(
+            X, mask, pack(W), self.noise, self.prior, self.rule, self.admm, H, R, solved
+        )
         residual = X - H @ W.T
         within = mask & (R == 0)
         kept = np.square(residual, where=within, out=np.zeros_like(X)).sum(axis=1)

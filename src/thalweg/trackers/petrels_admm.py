@@ -35,8 +35,8 @@ class Clean(NamedTuple):
         Factors of the rows' matrices of second moments, in blocks of rows.
     noise : array
         Variance of the noise and the weight of the entries behind it, number of samples, the
-        geometric mean of |h|^2, the mean share of entries that are no outliers, and the noise
-        levels of the first samples.
+        geometric mean of |h|^2 as far as entries tell it, the mean share of entries that are no
+        outliers, and the noise levels of the first samples.
 
     Examples
     --------
@@ -60,7 +60,8 @@ class PetrelsADMM:
     entries seen. Entries farther than ``limit`` noise levels from the fit are left out, the rest
     is fitted by least squares until the same entries stay, and the basis takes in what is left
     by recursive least squares. Both rho and the limit are in units of the noise level, which is
-    measured on the entries kept; so nothing depends on the units of the data.
+    measured on the entries kept; so nothing depends on the units of the data. Codes that these
+    entries hardly tell are made small, by what is usual for their squares.
 
     Parameters
     ----------
@@ -136,7 +137,9 @@ class PetrelsADMM:
 
     def encoder(self, state: Clean) -> Encoder:
         """Return the fit with rejection, at the noise level of the state."""
-        return Rejecting(sqrt(state.noise[0]), self._rule(), self._admm())
+        level, usual = state.noise[0], state.noise[3]
+        prior = level * state.U.shape[1] / usual if usual > 0.0 else 0.0
+        return Rejecting(sqrt(level), prior, self._rule(), self._admm())
 
     def _rule(self) -> Array:
         return np.array([self.knee, self.limit, variance_within(self.limit), 1 - 1 / self.memory])
