@@ -96,6 +96,7 @@ def test_largest_angle_is_the_largest_principal_angle(angle: float) -> None:
     U, V = Q[:, :3] @ rng.normal(size=(3, 3)), Q[:, :3].copy()
     V[:, 1] = np.cos(angle) * Q[:, 1] + np.sin(angle) * Q[:, 3]
     V[:, 2] = np.cos(angle / 2) * Q[:, 2] + np.sin(angle / 2) * Q[:, 4]
-    found = largest_angle(U, V @ rng.normal(size=(3, 3)))
+    turned = np.linalg.qr(V @ rng.normal(size=(3, 3)))[0]
+    found = largest_angle(np.linalg.qr(U)[0], turned)
     assert found == pytest.approx(angle, rel=1e-9, abs=1e-14)
     assert found == pytest.approx(principal_angles(U.T, V.T)[0], rel=1e-9, abs=1e-14)

@@ -241,7 +241,7 @@ class Tracking(StreamFit, Factorization):
             self.state_, _ = tracker.step(tracker.init(U), V, seen)
         if enough:
             self._waiting = None
-            self._before = self.state_.U
+            self._before = np.linalg.qr(self.state_.U)[0]
 
     def _enough(self, V: Array, seen: Mask) -> bool:
         """Tell whether there are samples enough for a start."""
@@ -258,9 +258,9 @@ class Tracking(StreamFit, Factorization):
         self.evidence_, jumped = _TEST.step(self.evidence_, track.error)
         if not looking:
             return
-        angle = largest_angle(self.state_.U, self._before)
-        self.drift_ = np.append(self.drift_, angle)[-_KEPT:]
-        self._before = self.state_.U
+        now = np.linalg.qr(self.state_.U)[0]
+        self.drift_ = np.append(self.drift_, largest_angle(now, self._before))[-_KEPT:]
+        self._before = now
         if jumped:
             self.jumps_ = np.append(self.jumps_, self.n_samples_seen_)[-_KEPT:]
             self.evidence_ = _TEST.init()
