@@ -117,9 +117,11 @@ def encode_chunks(
     if len(pieces) <= 1:
         codes = encode(problem, H0)
     else:
-        starts = [None if H0 is None else H0[:, part] for part in pieces]
-        parts = [problem.take(part) for part in pieces]
-        codes = join([encode(part, start) for part, start in zip(parts, starts, strict=True)])
+        codes = empty(problem)
+        for part in pieces:
+            found = encode(problem.take(part), None if H0 is None else H0[:, part])
+            for whole, piece in zip(codes, found, strict=True):
+                whole[..., part] = piece
     return codes if unseen is None else codes._replace(R=codes.R + unseen)
 
 

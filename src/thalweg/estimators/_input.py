@@ -81,7 +81,9 @@ def as_batch(X: Any) -> Batch:
 
 def normal(values: Array) -> Array:
     """Return numbers with zeros for those so small that their squares have no inverse."""
-    faint = np.abs(values) < float(np.finfo(values.dtype).tiny) ** _ZERO
+    bound = float(np.finfo(values.dtype).tiny) ** _ZERO
+    faint = values < bound  # marks are small: sizes would be as large as the data once more
+    faint &= values > -bound
     faint &= values != 0.0
     return np.where(faint, values.dtype.type(0), values) if faint.any() else values
 
