@@ -96,7 +96,9 @@ def fit(
     that an update needs are sums over samples, the result is that of ``fit``, up to rounding.
     These are not sums: the first components and the scale of the noise, which come from about a
     million entries of the first blocks, and from a few entries of each block; and the curvature in
-    ``solver="spsgd"``, which is averaged over blocks, as its gradient is. Rows are not shuffled.
+    ``solver="spsgd"``, which is averaged over blocks, as its gradient is. The knee of Huber's loss,
+    where it follows the noise, reaches ``solver="mu"`` and ``"spsgd"`` a round later than in
+    ``fit``: blocks are summarised before the centre has heard of them. Rows are not shuffled.
     A round of :class:`~thalweg.ORNMF` is one window, to whose buffer each block adds its latest
     samples. The codes of :class:`~thalweg.SparseArchetypalNMF` are at the centre, as they are in
     ``membership_``.
