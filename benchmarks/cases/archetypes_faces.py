@@ -3,8 +3,8 @@
 Figure
     [A] Fig. 10 (5.2).
 Data
-    ``orl_32x32.npz`` in the folder THALWEG_DATA: 400 faces at 32 x 32 pixels ([A]: 92 x 112),
-    divided by 255; a fifth of them with ``--quick``.
+    ``orl_112x92.npz`` in the folder THALWEG_DATA: 400 faces at 112 x 92 pixels, divided by 255
+    (80 of ``orl_32x32.npz`` with ``--quick``).
 Settings
     As in ``examples/unmixing.py``: 25 archetypes, weights 0 and 0.4, all entries or 39 % of them
     ([A]: 4000 of 10304), ``start="projections"``, the path of 8 weights, at most 200 sweeps at
@@ -36,8 +36,9 @@ WHOLE, PART, ZERO = 0.6, 0.3, 1e-6
 def run(quick: bool) -> dict[str, Any]:
     """Find the archetypes of each setting, and draw them."""
     module = example("unmixing")
-    with np.load(data("orl_32x32.npz"), allow_pickle=False) as file:
-        images = file["images"][:: 5 if quick else 1]
+    file, stride = ("orl_32x32.npz", 5) if quick else ("orl_112x92.npz", 1)
+    with np.load(data(file), allow_pickle=False) as faces:
+        images = faces["images"][::stride]
     with _threads.limit(1):
         found = module.face_archetypes(images)
     module.draw_faces(found, picture("face_archetypes", quick))
