@@ -20,6 +20,7 @@ _FOLDER = _ROOT / "docs" / "benchmarks"
 _SECTION = re.compile(r"^(\w[\w ]*)\n((?:    .*\n?|\n(?=    ))+)", re.M)
 _SUMMARY = re.compile(r"(\d+) of (\d+) met\b")
 _LINE = re.compile(r": (not )?(?:met|both)\b", re.I)
+_PICTURE = re.compile(r"docs/images/\w+\.png")
 _CELL = re.compile(r"\b(not )?met\b", re.I)
 _NOTE = "<!-- Made by `python -m benchmarks --pages`; changes here are lost. -->"
 
@@ -73,9 +74,8 @@ def _page(name: str, report: str, content: dict[str, Any]) -> str:
     text = _read(docstring(name))
     parts = [_NOTE, f"# {text.headline.rstrip('.')}", text.prose]
     parts += [f"**{head}.** {body}" for head, body in text.sections.items() if head != "Picture"]
-    picture = _ROOT / "docs" / "images" / f"{name}.png"
-    if "Picture" in text.sections and picture.exists():
-        parts.append(f"![{text.headline}](../images/{picture.name})")
+    pictures = (_ROOT / found for found in _PICTURE.findall(text.sections.get("Picture", "")))
+    parts += [f"![{text.headline}](../images/{path.name})" for path in pictures if path.exists()]
     parts += ["## Result", f"```text\n{report}\n```", "## Measured", _measured(content)]
     parts.append(f"```console\n$ python -m benchmarks --case {name}\n```")
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -9,7 +9,8 @@ weight, and ``pines.png``, the map of Indian Pines by the nearest of 17 archetyp
 import argparse
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,10 @@ SETTINGS = ((0.0, None), (0.4, None), (0.0, 0.39), (0.4, 0.39))
 CLASSES, SHARE = 17, 0.65
 # Rivals' parameters are found by halving an interval so often, on one of so many pixels.
 HALVINGS, THINNED = 6, 10
+# Rounds at most, few for an example; without a number it is the library's default.
+ROUNDS = {
+    "archetypes": 60, "exact analysis": 15, "Kim-Park": 15, "Peharz-Pernkopf": 4, "Hoyer": 40
+}  # fmt: skip
 
 
 class Grouping(NamedTuple):
@@ -66,32 +71,42 @@ def draw_faces(found: dict[str, Any], picture: Path) -> None:
     plt.close(fig)
 
 
-def unmix(cube: Any, truth: Any) -> dict[str, Grouping]:
+def unmix(
+    cube: Any,
+    truth: Any,
+    share: float = SHARE,
+    rounds: Mapping[str, int] = ROUNDS,
+    dense: bool = True,
+) -> dict[str, Grouping]:
     """Group the pixels of a hyperspectral image by the nearest archetype, or mean."""
     X = cube.reshape(-1, cube.shape[-1]).astype(np.float64)
     X /= X.max()
+    limits = {name: {"max_iter": n} for name, n in rounds.items()}
+    ours = {"start": "projections", **limits.get("archetypes", {})}
     methods: dict[str, Any] = {
-        "sparse archetypes": SparseArchetypalNMF(
-            CLASSES, sparsity=SHARE, start="projections", path=4, max_iter=60
-        ),
-        "archetypes": SparseArchetypalNMF(CLASSES, start="projections", path=4, max_iter=60),
-        "exact analysis": rivals.ArchetypalAnalysis(CLASSES, max_iter=15, random_state=0),
-        "k-means": KMeans(CLASSES, n_init=3, random_state=0),
-        **{name: matched(X, *knob) for name, knob in KNOBS.items()},
+        "sparse archetypes": SparseArchetypalNMF(CLASSES, sparsity=share, **ours)
     }
+    if dense:
+        exact = {"random_state": 0, **limits.get("exact analysis", {})}
+        methods["archetypes"] = SparseArchetypalNMF(CLASSES, **ours)
+        methods["exact analysis"] = rivals.ArchetypalAnalysis(CLASSES, **exact)
+        methods["k-means"] = KMeans(CLASSES, n_init=3, random_state=0)
+    for name, (make, low, high) in KNOBS.items():
+        limited = partial(make, **limits.get(name, {}))
+        methods[name] = matched(X, limited, low, high, share)
     return {name: _group(model, X, truth) for name, model in methods.items()}
 
 
-def _kim_park(x: float, n: int) -> Any:
-    return rivals.KimParkNMF(CLASSES, penalty=n * 10.0**x, max_iter=15, random_state=0)
+def _kim_park(x: float, n: int, **more: int) -> Any:
+    return rivals.KimParkNMF(CLASSES, penalty=n * 10.0**x, random_state=0, **more)
 
 
-def _peharz_pernkopf(x: float, n: int) -> Any:
-    return rivals.PeharzPernkopfNMF(CLASSES, sparsity=-x, max_iter=4, random_state=0)
+def _peharz_pernkopf(x: float, n: int, **more: int) -> Any:
+    return rivals.PeharzPernkopfNMF(CLASSES, sparsity=-x, random_state=0, **more)
 
 
-def _hoyer(x: float, n: int) -> Any:
-    return rivals.HoyerNMF(CLASSES, sparseness=x, max_iter=40, random_state=0)
+def _hoyer(x: float, n: int, **more: int) -> Any:
+    return rivals.HoyerNMF(CLASSES, sparseness=x, random_state=0, **more)
 
 
 # How to build a rival for n samples, and between which ends its components get sparser.
@@ -102,14 +117,16 @@ KNOBS = {
 }
 
 
-def matched(X: Any, make: Callable[[float, int], Any], low: float, high: float) -> Any:
-    """Return the rival whose share of nonzeros, on some of the samples, is nearest to SHARE."""
+def matched(
+    X: Any, make: Callable[[float, int], Any], low: float, high: float, target: float
+) -> Any:
+    """Return the rival whose share of nonzeros, on some of the samples, is nearest to a target."""
     some, tried = X[::THINNED], list[tuple[float, float]]()
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         share = _nonzeros(make(middle, len(some)).fit(some).components_)
-        tried.append((abs(share - SHARE), middle))
-        low, high = (middle, high) if share > SHARE else (low, middle)
+        tried.append((abs(share - target), middle))
+        low, high = (middle, high) if share > target else (low, middle)
     return make(min(tried)[1], len(X))
 
 

@@ -1,10 +1,11 @@
 """The benchmarks' pages say what their results say, and nothing became ten times as slow."""
 
+import re
 from pathlib import Path
 
 import pytest
 from benchmarks import _cases, _pages, _results
-from benchmarks.cases import ratios
+from benchmarks.cases import archetypes_robustness, ratios
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
 SLOWDOWN = 10.0
@@ -44,6 +45,42 @@ def test_a_page_has_the_words_of_the_case_and_the_numbers_of_its_result():
 )
 def test_claims_are_counted_from_reports(report, count):
     assert _pages.verdict(report) == count
+
+
+def test_a_page_shows_the_pictures_that_its_case_names():
+    pages = _pages.pages()
+    assert "(../images/or_nmf.png)" in pages["or_nmf.md"]
+    assert "../images/" not in pages["ratios.md"]
+    for name in _cases.found():
+        named = re.findall(r"docs/images/(\w+\.png)", _cases.docstring(name))
+        for picture in named if f"{name}.md" in pages else []:
+            assert (PAGES.parent / "images" / picture).exists(), name
+            assert f"(../images/{picture})" in pages[f"{name}.md"]
+
+
+def test_claims_on_robustness_are_judged_from_figures():
+    def row(key, value, ours, best):
+        rivals = dict.fromkeys(("AA", "PP", "KP", "Hoyer"), (best, best))
+        return {key: value, "methods": {"SAA": ours, **rivals}}
+
+    figures = {
+        "noise": [row("noise", 0.1, [1.0, 3.0], 2.0), row("noise", 0.5, [2.0, 2.5], 3.0)],
+        "sparsity": [row("share", 0.5, [9.0, 4.0], 5.0), row("share", 0.8, [1.0, 5.0], 5.0)],
+        "rank": [row("k", 5, [1.0, 1.0], 2.0), row("k", 10, [3.0, 5.0], 2.0)],
+        "weight": [{"weight": w, "values": [abs(w - 1.5), w, -w]} for w in (0.5, 1.5, 4.0)],
+    }
+    assert archetypes_robustness._claims(figures) == {
+        "Fig. 5, SAA below sparse rivals": [True, False, True, True],
+        "Fig. 5, SAA below AA": [True, False, True, True],
+        "Fig. 5, SAA worse with more noise": [True, False],
+        "Fig. 6, SAA below sparse rivals": [False, True, True, False],
+        "Fig. 6, SAA below AA from 0.75 on": [True, False],
+        "Fig. 6, SAA worse with fewer nonzeros": [True, False],
+        "Fig. 6, SAA best at the true share": [True, False],
+        "Fig. 7, SAA worse with more archetypes": [True, True],
+        "Fig. 7, exponent between 1.5 and 2": [True, False],
+        "Fig. 8, least between 1 and 2": [True, False, False],
+    }
 
 
 def too_slow(found, stored):

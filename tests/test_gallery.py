@@ -73,3 +73,16 @@ def test_the_faster_the_turn_the_shorter_the_memory(tmp_path, monkeypatch):
     best = {name: int(np.argmin(curve)) for name, curve in errors.items()}
     assert best == {"still": 2, "slow": 1, "fast": 0}
     assert is_picture(tmp_path / "forgetting.png")
+
+
+def test_a_resumed_fit_is_the_one_without_a_break(tmp_path, capsys):
+    resume = load("resume")
+    runs = resume.main(["--output", str(tmp_path)])
+    straight, first, resumed = runs.values()
+    assert first.seen[-1] == resume.CUT < straight.seen[-1]
+    assert first.seen + resumed.seen == straight.seen
+    assert first.losses + resumed.losses == straight.losses
+    assert not np.array_equal(first.components, straight.components)
+    np.testing.assert_array_equal(resumed.components, straight.components)
+    assert "components to the last bit: True" in capsys.readouterr().out
+    assert is_picture(tmp_path / "resume.png")

@@ -17,6 +17,9 @@ Check
 Claim
     At most 25 us a sample in small; on frames at least 10 times as fast as NumPy, and at most 3
     times as long as the stream.
+Note
+    About half of a frame's time is its robust fit, which goes over basis and frame several times
+    beside the one pass over the state, and which the NumPy twin hands to BLAS.
 """
 
 from collections.abc import Callable

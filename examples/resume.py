@@ -1,0 +1,113 @@
+"""Go on after a break: a fit that is interrupted, and resumed from its checkpoint.
+
+    python examples/resume.py [--output FOLDER]
+
+A fit of a stream is cut off in its second pass. A new estimator goes on from the
+folder of checkpoints, and ends where a fit without a break does, bit by bit. Draws ``resume.png``:
+the loss on samples held out, also of a fit that has to begin anew.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+
+from thalweg import RobustOnlineNMF, checkpoint, streams, synthetic
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+SAMPLES, HELD_OUT, FEATURES, RANK = 600, 300, 60, 5
+BATCH, PASSES, EVERY = 25, 2, 4  # EVERY: batches from one checkpoint to the next
+CUT = 700  # samples taken in when the power fails
+INK, BLUE, RED, SOFT = "#22303c", "#1b6ca8", "#d1495b", "#9aa7b2"
+
+
+class PowerCut(Exception):  # noqa: N818 - nobody's error
+    """The run ends here."""
+
+
+class Run(NamedTuple):
+    """A fit: samples taken in, the loss on those held out after each batch, the components."""
+
+    seen: list[int]
+    losses: list[float]
+    components: Any
+
+
+def learn(X: Any, test: Any, *, until: int | None = None, **options: Any) -> Run:
+    """Fit a new estimator to the stream, and note the loss after each batch."""
+    model = RobustOnlineNMF(RANK, outlier_weight=0.2, random_state=0)
+    stream = streams.Shuffled(streams.open(X), buffer=200, seed=1)
+    seen, losses = [], []
+
+    def note(position: Any) -> None:
+        seen.append(position.epoch * len(X) + position.sample)
+        losses.append(-model.score(test))
+        if seen[-1] == until:
+            raise PowerCut
+
+    try:
+        model.fit_stream(stream, epochs=PASSES, batch_size=BATCH, callback=note, **options)
+    except PowerCut:
+        print(f"cut off after {seen[-1]} samples of {PASSES * len(X)}")
+    return Run(seen, losses, model.components_)
+
+
+def compare(X: Any, test: Any, folder: Path) -> dict[str, Run]:
+    """Return the fit without a break, both parts of the one with a break, and one begun anew."""
+    keeper = checkpoint.Keeper(folder, every=EVERY)
+    first = learn(X, test, until=CUT, checkpoint=keeper)
+    kept = checkpoint.read_manifest(checkpoint.latest(folder))
+    print(f"newest checkpoint: {kept.estimator}, position {kept.position}")
+    return {
+        "without a break": learn(X, test),
+        "until the break": first,
+        "resumed": learn(X, test, checkpoint=keeper, resume=True),
+    }
+
+
+def draw(runs: dict[str, Run], picture: Path) -> None:
+    """Draw the loss against the samples taken in; who begins anew has taken in CUT for nothing."""
+    straight, first, resumed = runs.values()
+    fig, ax = plt.subplots(figsize=(10, 5.2), layout="constrained")
+    ax.plot(straight.seen, straight.losses, color=SOFT, lw=9, alpha=0.5, label="without a break")
+    ax.plot(first.seen, first.losses, color=BLUE, lw=2.4, label="until the break")
+    ax.plot(resumed.seen, resumed.losses, color=RED, lw=2.4, label="resumed")
+    anew = [CUT + n for n in straight.seen]
+    ax.plot(anew, straight.losses, color=INK, lw=1.4, ls=":", label="begun anew")
+    ax.axvline(CUT, color=INK, lw=1.0, ls=(0, (3, 3)))
+    ax.set_ylim(0.95 * min(straight.losses), 1.35 * min(straight.losses))
+    ax.set_xlim(0, straight.seen[-1] + BATCH)
+    ax.set_xlabel("samples taken in", fontsize=13)
+    ax.set_ylabel("loss on samples held out", fontsize=13)
+    ax.annotate("power cut ", (CUT, ax.get_ylim()[1]), ha="right", va="top", fontsize=13, color=INK)
+    ax.grid(alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(fontsize=12, frameon=False)
+    fig.savefig(picture, dpi=85)
+    plt.close(fig)
+
+
+def main(argv: list[str] | None = None) -> dict[str, Run]:
+    """Learn with and without a break, compare, draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("demo-output"))
+    options = parser.parse_args(argv)
+    data = synthetic.nmf_with_outliers(SAMPLES + HELD_OUT, FEATURES, RANK, random_state=0).X
+    with tempfile.TemporaryDirectory() as folder:
+        runs = compare(data[:SAMPLES], data[SAMPLES:], Path(folder))
+    straight, _, resumed = runs.values()
+    print(f"resumed, and ended after {resumed.seen[-1]} samples")
+    print("components to the last bit:", np.array_equal(resumed.components, straight.components))
+    options.output.mkdir(parents=True, exist_ok=True)
+    draw(runs, options.output / "resume.png")
+    print(f"picture: {options.output / 'resume.png'}")
+    return runs
+
+
+if __name__ == "__main__":
+    main()
