@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._recorder import record
-from thalweg import ORNMF, OnlineRobustPCA, RobustNMF, RobustOnlineNMF
+from thalweg import ORNMF, DivergenceNMF, OnlineRobustPCA, RobustNMF, RobustOnlineNMF
 
 __all__ = ["DEFAULT", "ONLINE", "TWINS", "fit", "models"]
 
@@ -49,7 +49,7 @@ def models(first: Any, X: Any, batch_size: int = 40) -> dict[str, Any]:
 
 def fit(model: Any, X: Any, budget: float) -> float:
     """Fit a model, a batch method for about ``budget`` seconds at most; return the seconds."""
-    if isinstance(model, RobustNMF):
+    if isinstance(model, (RobustNMF, DivergenceNMF)):
         return float(record(model, X, budget).times[-1])
     begin = time.perf_counter()
     model.fit(X)
