@@ -11,8 +11,9 @@ Data
 Settings
     Rank of the background 1 in the hall and 2 at the buffet, as in the example, for all (the
     papers: 49, and not said). *RobustOnlineNMF*: ours as it comes; *OPGD*, *OADMM*: [O]'s, with
-    the outlier weight 1/sqrt(F) and the bound 1; *ONMF*: the OR-NMF of Guan et al. These pass
-    10 times over the frames in random order, as in [O]. *RobustNMF*: our batch method as it
+    the outlier weight 1/sqrt(F) and the bound 1, and with the weight from the noise (*auto*);
+    *ONMF*: the OR-NMF of Guan et al. These pass over the frames in random order, 10 times in the
+    hall as in [O], twice at the buffet, which makes the paper's 2000 frames. *RobustNMF*: our batch method as it
     comes; *BPGD*, *BADMM*: the twins of [O]. *PetrelsADMM*, *PetrelsCFAR*, *Grasta*, *ReProCS*,
     *OnlineRobustPCA*: defaults, one pass in the order of the frames. *median frame*: of the
     whole film. One BLAS thread.
@@ -41,7 +42,7 @@ from benchmarks._table import number, table
 from benchmarks._trackers import estimator, picture, there
 from thalweg import ORNMF, RobustNMF, RobustOnlineNMF
 
-PASSES, NEAR = 10, 0.02
+PASSES, NEAR = {"hall": 10, "buffet": 2}, 0.02
 TRACKERS = ("PetrelsADMM", "PetrelsCFAR", "Grasta", "ReProCS", "OnlineRobustPCA")
 MEDIAN = "median frame"
 # One of ours, another, and by how much ours may be below it.
@@ -69,7 +70,8 @@ def run(quick: bool) -> dict[str, Any]:
             film = track_video.load(Path(folder) / file)
             film = film._replace(frames=film.frames[:200]) if quick else film
             films[name], found[name] = film, {}
-            for method, model in _models(rank, film.frames.shape[1]).items():
+            models = _models(rank, film.frames.shape[1], PASSES[name])
+            for method, model in models.items():
                 found[name][method] = _rate(track_video, film, model)
             median = np.median(film.frames, axis=0)[None]
             found[name][MEDIAN] = track_video.judge(film, median)
@@ -87,14 +89,16 @@ def run(quick: bool) -> dict[str, Any]:
     }
 
 
-def _models(rank: int, n_features: int) -> dict[str, Any]:
+def _models(rank: int, n_features: int, passes: int) -> dict[str, Any]:
     paper = {"outlier_weight": n_features**-0.5, "outlier_bound": 1.0, "random_state": 0}
-    passes = {"epochs": PASSES}
+    online: dict[str, Any] = {"epochs": passes, "random_state": 0}
     return {
-        "RobustOnlineNMF": RobustOnlineNMF(rank, **passes, random_state=0),
-        "OPGD": RobustOnlineNMF(rank, solver="pgd", **passes, **paper),
-        "OADMM": RobustOnlineNMF(rank, solver="admm", **passes, **paper),
-        "ONMF": ORNMF(rank, **passes, random_state=0),
+        "RobustOnlineNMF": RobustOnlineNMF(rank, **online),
+        "OPGD": RobustOnlineNMF(rank, solver="pgd", **online | paper),
+        "OADMM": RobustOnlineNMF(rank, solver="admm", **online | paper),
+        "OPGD, auto": RobustOnlineNMF(rank, solver="pgd", **online),
+        "OADMM, auto": RobustOnlineNMF(rank, solver="admm", **online),
+        "ONMF": ORNMF(rank, **online),
         "RobustNMF": RobustNMF(rank, random_state=0),
         "BPGD": RobustNMF(rank, solver="pgd", **paper),
         "BADMM": RobustNMF(rank, solver="admm", **paper),
