@@ -166,11 +166,13 @@ def _draw(result: dict[str, Any], path: Any) -> None:
         for method, found in result["sweeps"][name].items():
             kind, solver = method.split()
             curves(down[int(kind == "batch")], found, COLOURS[solver], solver)
-        down[0].set_title(f"{label}: {name}, online", fontsize=12)
-        down[1].set_title(f"{label}: {name}, batch", fontsize=12)
-        for ax in down:
+        for ax, kind in zip(down, ("online", "batch"), strict=True):
+            if not ax.lines:  # no batch method has mini-batches
+                ax.set_axis_off()
+                continue
             ax.set(xlabel="seconds", ylabel="held-out loss of a sample")
-            ax.legend(fontsize=7) if ax.lines else ax.set_axis_off()
+            ax.set_title(f"{label}: {name}, {kind}", fontsize=12)
+            ax.legend(fontsize=7)
     figure.suptitle(
         f"[O] Fig. 2-6: F = {F}, rank {RANK}, N = {result['n_samples']:,}; dark to pale: "
         "the values in the order of the legend"
