@@ -4,7 +4,7 @@ Figures
     [O] Fig. 2 (mini-batch size tau), 3 (K), 4 (rho of the ADMM), 5 (kappa of the PGD), 6 (more
     outliers): one setting is varied, the others are canonical.
 Data
-    ``synthetic.nmf_with_outliers``, [O] VII-D1: F = 400, rank 49, N = 1e4 (the paper: 1e5; 2e3
+    ``synthetic.nmf_with_outliers``, [O] VII-D1: F = 400, rank 49, N = 1e4 (the paper: 1e5; 1500
     with ``--quick``), noise 0.01, 10 % outliers in 70 % of the samples, or as Fig. 6 says; 500
     more samples of the same dictionary are held out.
 Settings
@@ -77,7 +77,7 @@ class Setting(NamedTuple):
 
 def run(quick: bool) -> dict[str, Any]:
     """Run every method that knows of a setting at each of its values, and draw."""
-    n, budget = (2000, 1.0) if quick else (10_000, 12.0)
+    n, budget = (1500, 1.0) if quick else (10_000, 12.0)
     known: dict[tuple[str, Setting], Any] = {}
     found: dict[str, Any] = {}
     with _threads.limit(1):
