@@ -27,8 +27,11 @@ def shades(colour: str, n: int) -> list[Any]:
 
 def curves(ax: Any, found: Mapping[str, Any], colour: str, name: str, style: str = "-") -> None:
     """Draw held-out loss against seconds for each value of a setting, from dark to pale."""
+    from matplotlib.ticker import NullFormatter
+
     for (value, curve), shade in zip(found.items(), shades(colour, len(found)), strict=True):
         label = f"{name}, {value}" if name else str(value)
         ax.plot(curve["seconds"], curve["held_out"], style, color=shade, lw=1.8, label=label)
     ax.set(xscale="log", yscale="log")
+    ax.xaxis.set_minor_formatter(NullFormatter())  # less than a decade would be full of labels
     ax.grid(which="both", alpha=0.25)

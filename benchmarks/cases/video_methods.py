@@ -13,11 +13,10 @@ Settings
     papers: 49, and not said). *RobustOnlineNMF*: ours as it comes; *OPGD*, *OADMM*: [O]'s, with
     the outlier weight 1/sqrt(F) and the bound 1, and with the weight from the noise (*auto*);
     *ONMF*: the OR-NMF of Guan et al. These pass over the frames in random order, 10 times in the
-    hall as in [O], twice at the buffet, which makes the paper's 2000 frames
-    (once with ``--quick``). *RobustNMF*: our
-    batch method as it comes; *BPGD*, *BADMM*: the twins of [O]. *PetrelsADMM*, *PetrelsCFAR*,
-    *Grasta*, *ReProCS*, *OnlineRobustPCA*: defaults, one pass in the order of the frames.
-    *median frame*: of the whole film. One BLAS thread.
+    hall as in [O], twice at the buffet, which makes the paper's 2000 frames (once with
+    ``--quick``). *RobustNMF*: our batch method as it comes; *BPGD*, *BADMM*: the twins of [O].
+    *PetrelsADMM*, *PetrelsCFAR*, *Grasta*, *ReProCS*, *OnlineRobustPCA*: defaults, one pass in
+    the order of the frames. *median frame*: of the whole film. One BLAS thread.
 Measure
     F-measure of the pixels that differ from the background by more than 0.1 after a median
     filter of 3 x 3, against the outlines; background by ``decompose`` of the outlined frames.
@@ -123,31 +122,29 @@ def _draw(example: Any, films: dict[str, Any], found: dict[str, Any], path: Path
     from matplotlib.colors import ListedColormap
 
     colours = ListedColormap(["#14181f", *example.VERDICTS.values()])
-    methods = list(next(iter(found.values())))
-    figure, axes = plt.subplots(
-        len(methods) + 1, 4, figsize=(10, 1.65 * (len(methods) + 1)), layout="constrained"
-    )
+    names = ["frame, outlines", *next(iter(found.values()))]
+    lines = -(-len(names) // 2)
+    figure, axes = plt.subplots(lines, 8, figsize=(17, 1.45 * lines), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.01, h_pad=0.01, wspace=0.0, hspace=0.0)
-    for column, (name, film) in enumerate(films.items()):
-        t = example.SCENES[name][2][0]
-        frame, truth = film.outlined[t], film.masks[t]
-        pairs = [(frame, np.where(truth, 1, 0))]
-        for method in methods:
-            background = np.broadcast_to(found[name][method].background, film.outlined.shape)[t]
-            mask = found[name][method].mask[t]
-            pairs.append((background, np.select([truth & mask, mask, truth], [1, 2, 3])))
-        for line, (grey, judged) in zip(axes, pairs, strict=True):
-            line[2 * column].imshow(grey.reshape(film.shape), cmap="gray", vmin=0, vmax=1)
-            line[2 * column + 1].imshow(judged.reshape(film.shape), cmap=colours, vmin=0, vmax=3)
-        axes[0, 2 * column].set_title(name, fontsize=12, loc="left")
-    for line, label in zip(axes, ["frame, outlines", *methods], strict=True):
-        line[0].set_ylabel(label, fontsize=11, rotation=0, ha="right", va="center", labelpad=8)
-        for ax in line:
-            ax.set(xticks=[], yticks=[])
-            ax.spines[:].set_visible(False)
+    for ax in axes.flat:
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    places = [axes[i % lines, 4 * (i // lines) : 4 * (i // lines) + 4] for i in range(len(names))]
+    for name, place in zip(names, places, strict=True):
+        for column, (scene, film) in enumerate(films.items()):
+            t = example.SCENES[scene][2][0]
+            grey, truth = film.outlined[t], film.masks[t]
+            mask = truth
+            if name in found[scene]:
+                own = found[scene][name]
+                grey, mask = np.broadcast_to(own.background, film.outlined.shape)[t], own.mask[t]
+            judged = np.select([truth & mask, mask, truth], [1, 2, 3]).reshape(film.shape)
+            place[2 * column].imshow(grey.reshape(film.shape), cmap="gray", vmin=0, vmax=1)
+            place[2 * column + 1].imshow(judged, cmap=colours, vmin=0, vmax=3)
+        place[0].set_ylabel(name, fontsize=11, rotation=0, ha="right", va="center", labelpad=8)
     handles = [plt.Rectangle((0, 0), 1, 1, fc=c, ec="#9aa3ad") for c in example.VERDICTS.values()]
     figure.legend(handles, example.VERDICTS, loc="outside lower center", ncols=3, frameon=False)
-    figure.savefig(path, dpi=75)
+    figure.savefig(path, dpi=70)
     plt.close(figure)
 
 
