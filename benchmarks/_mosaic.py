@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["mosaic"]
+__all__ = ["compact", "mosaic"]
 
 INK = "#222a33"
 
@@ -38,7 +38,8 @@ def mosaic(
                 ax.set_axis_off()
                 continue
             low, high = (limits[i] if limits else (0.0, 1.0)) or (image.min(), image.max())
-            ax.imshow(image.reshape(shape), cmap="gray", vmin=low, vmax=high)
+            grey = {"cmap": "gray", "vmin": low, "vmax": high, "interpolation": "nearest"}
+            ax.imshow(image.reshape(shape), **grey)
             ax.set(xticks=[], yticks=[])
             ax.spines[:].set_visible(False)
         line[0].set_ylabel(
@@ -46,5 +47,15 @@ def mosaic(
         )
     for column, title in titles.items():
         axes[0, column].set_title(title, fontsize=11, color=INK, loc="left")
-    figure.savefig(path, dpi=80, bbox_inches="tight", pad_inches=0.08)
+    figure.savefig(path, dpi=64, bbox_inches="tight", pad_inches=0.08)
     plt.close(figure)
+    compact(path)
+
+
+def compact(path: Path, colours: int = 32) -> None:
+    """Write a picture again with few colours, which photographs and masks need no more of."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        few = image.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
