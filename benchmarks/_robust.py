@@ -8,13 +8,11 @@ import numpy as np
 from benchmarks._recorder import record
 from thalweg import ORNMF, DivergenceNMF, OnlineRobustPCA, RobustNMF, RobustOnlineNMF
 
-__all__ = ["DEFAULT", "ONLINE", "TWINS", "fit", "models"]
+__all__ = ["DEFAULT", "TWINS", "fit", "models"]
 
 DEFAULT = "RobustOnlineNMF"
 # Of each online method its batch twin.
 TWINS = {"online fast": "batch fast", "OPGD": "BPGD", "OADMM": "BADMM"}
-ONLINE = (DEFAULT, *TWINS)
-RIVALS = ("ORPCA", "ORPCA, same weight", "ONMF", "no outliers")
 NO_OUTLIERS = 1e3
 SOLVERS = {
     "online fast": "fast", "OPGD": "pgd", "OADMM": "admm",

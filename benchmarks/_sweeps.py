@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["curves", "shades", "spread"]
+__all__ = ["SAME", "curves", "shades", "spread"]
 
 # Curves of two values that end so near to one another count as the same.
 SAME = 1.1
@@ -25,13 +25,13 @@ def shades(colour: str, n: int) -> list[Any]:
     return found
 
 
-def curves(ax: Any, found: Mapping[str, Any], colour: str, name: str, style: str = "-") -> None:
+def curves(ax: Any, found: Mapping[str, Any], colour: str, name: str) -> None:
     """Draw held-out loss against seconds for each value of a setting, from dark to pale."""
     from matplotlib.ticker import NullFormatter
 
     for (value, curve), shade in zip(found.items(), shades(colour, len(found)), strict=True):
-        label = f"{name}, {value}" if name else str(value)
-        ax.plot(curve["seconds"], curve["held_out"], style, color=shade, lw=1.8, label=label)
+        label = f"{name}, {value}"
+        ax.plot(curve["seconds"], curve["held_out"], color=shade, lw=1.8, label=label)
     ax.set(xscale="log", yscale="log")
     ax.xaxis.set_minor_formatter(NullFormatter())  # less than a decade would be full of labels
     ax.grid(which="both", alpha=0.25)
