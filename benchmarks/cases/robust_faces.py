@@ -31,8 +31,8 @@ Claims
 Note
     ORPCA with the weight of [O] is ahead in four cells, by 1.4 dB for K = 100, in about ten
     times our time: K directions of either sign hold more than K that are nonnegative. Where
-    little noise meets few components (setting 1) those without outliers have averaged it out, so
-    that they are less than 2 dB behind. OADMM stays behind its twin, since the codes of its first
+    little noise meets few components (setting 1) those without outliers are less than 2 dB
+    behind: it averages out. OADMM stays behind its twin, likely since the codes of its first
     dictionaries weigh as much as all others, which 3 copies dilute less than the paper's 50.
 Picture
     ``docs/images/robust_faces.png`` (``results/quick/`` with ``--quick``): setting 3, K = 49;
