@@ -52,14 +52,16 @@ def load(path: Path) -> tuple[Any, tuple[int, int]]:
     return images.reshape(len(images), -1) / 255.0, images.shape[1:]
 
 
-def spoil(clean: Any, shape: tuple[int, int], rng: np.random.Generator) -> Spoilt:
+def spoil(
+    clean: Any, shape: tuple[int, int], rng: np.random.Generator, share: float = NOISY
+) -> Spoilt:
     """Darken a bar across some faces, then add noise to a share of all pixels."""
     shaded = rng.random(len(clean)) < SHADED
     y, x = np.indices(shape).reshape(2, 1, -1) / shape[0]
     angle, y0, x0 = rng.random((3, len(clean), 1))
     distance = np.cos(np.pi * angle) * (x - x0) + np.sin(np.pi * angle) * (y - y0)
     dark = shaded[:, None] & (np.abs(distance) < WIDTH / 2)
-    noise = rng.uniform(-1.0, 1.0, clean.shape) * (rng.random(clean.shape) < NOISY)
+    noise = rng.uniform(-1.0, 1.0, clean.shape) * (rng.random(clean.shape) < share)
     noisy = np.clip(np.where(dark, DARK, 1.0) * clean + noise, 0.0, 1.0)
     return Spoilt(clean, noisy, shaded, shape)
 

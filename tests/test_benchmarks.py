@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
-from benchmarks import _cases, _pages, _results
+from benchmarks import _cases, _faces, _pages, _quality, _results, _sweeps
+from benchmarks._measure import Method
 from benchmarks.cases import archetypes_robustness, ratios
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
@@ -98,3 +100,53 @@ def test_no_step_became_ten_times_as_slow():
 def test_a_slowdown_is_seen():
     stored = {"a": {"ratio": 0.2}, "b": {"ratio": 3.0}}
     assert too_slow({"a": {"ratio": 2.1}, "b": {"ratio": 6.0}}, stored) == ["a"]
+
+
+# What cases share
+
+
+def test_salt_falls_on_the_shares_that_are_asked_for():
+    clean = np.full((200, 50), 0.5)
+    noisy = _faces.salted(clean, 0.7, 0.1, np.random.default_rng(0))
+    hits = (noisy != clean).sum(axis=1)
+    assert sorted(set(hits)) == [0, 5]
+    assert np.count_nonzero(hits) == 140
+    assert noisy.min() == 0.0
+    assert noisy.max() == 1.0
+    assert (clean == 0.5).all()
+
+
+def learned(transform=None, family="a library", **more):
+    return Method("it", family, "float64", {}, None, lambda W: W, transform, **more)
+
+
+def test_a_library_is_rated_by_the_better_codes():
+    rng = np.random.default_rng(0)
+    components, codes = rng.random((3, 20)), rng.random((40, 3))
+    clean = codes @ components
+    poor = learned(lambda model, X: np.zeros((len(X), 3)), n_transform=10)
+    quality, low_rank = _quality.own_quality(poor, components, clean, clean)
+    assert quality > 200.0  # by least squares
+    np.testing.assert_allclose(low_rank, clean)
+    ours = learned(lambda model, X: np.zeros((len(X), 3)), "thalweg fast", n_transform=10)
+    quality, low_rank = _quality.own_quality(ours, components, clean, clean)
+    assert low_rank.shape == (10, 20)  # by its own codes, however poor
+    assert quality == pytest.approx(-10.0 * np.log10(np.mean(clean[:10] ** 2)))
+
+
+def test_robust_codes_leave_outliers_alone():
+    rng = np.random.default_rng(0)
+    components = rng.random((3, 40))
+    clean = rng.random((50, 3)) @ components
+    X = np.where(rng.random(clean.shape) < 0.05, clean + 1.0, clean)
+    robust = _quality.robust_quality(components, X, clean)
+    plain, _ = _quality.own_quality(learned(), components, X, clean)
+    assert robust > plain + 10.0
+
+
+def test_shades_go_from_dark_over_the_colour_to_pale():
+    pytest.importorskip("matplotlib")
+    dark, *_, pale = _sweeps.shades("#808080", 4)
+    assert max(dark) < 0.5 < min(pale) <= 1.0
+    assert _sweeps.shades("#808080", 1) == [pytest.approx((128 / 255,) * 3)]
+    assert _sweeps.spread([2.0, 3.0, 4.0]) == 2.0

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _threads
+from benchmarks._faces import faces, salted, stored
 from benchmarks._table import number, table
 from thalweg import apps, metrics, streams, synthetic
 from thalweg.apps._films import film
@@ -40,8 +41,6 @@ from thalweg.apps._separation import METHODS
 
 def run(quick: bool) -> dict[str, Any]:
     """Run every job; ``quick`` leaves the slow ones on part of their data."""
-    if "THALWEG_DATA" not in os.environ:
-        raise SystemExit("apps: THALWEG_DATA should name the folder of the data")
     with _threads.limit(1), TemporaryDirectory() as folder:
         place = Path(folder)
         return {
@@ -54,10 +53,6 @@ def run(quick: bool) -> dict[str, Any]:
         }
 
 
-def _load(name: str) -> Any:
-    return np.load(Path(os.environ["THALWEG_DATA"]) / f"{name}.npz", allow_pickle=False)
-
-
 def _halve(pictures: Any) -> Any:
     n, height, width = pictures.shape
     return pictures.reshape(n, height // 2, 2, width // 2, 2).mean(axis=(2, 4))
@@ -65,7 +60,7 @@ def _halve(pictures: Any) -> Any:
 
 def _film(name: str) -> tuple[Any, Any, Any]:
     """Return frames, the numbers of those that are outlined, and the outlines."""
-    with _load("i2r_bootstrap_half" if name == "buffet" else "i2r_hall") as data:
+    with stored("i2r_bootstrap_half" if name == "buffet" else "i2r_hall") as data:
         frames, masks = data["frames"], data["gt_masks"] > 0
         if name == "buffet":
             places = np.abs(data["index"][None, :] - data["gt_index"][:, None]).argmin(axis=1)
@@ -101,20 +96,14 @@ def _scores(truth: Any, mask: Any) -> dict[str, float]:
 
 
 def _denoise(place: Path) -> dict[str, float]:
-    with _load("cbcl_faces") as data:
-        images = data["images"].reshape(-1, 361) / 255.0
+    images, shape = faces("cbcl_faces")
     rng = np.random.default_rng(0)
     clean = images[rng.permutation(len(images))[:1200]]
-    clean /= clean.max(axis=1, keepdims=True)
-    noisy = clean.copy()
-    for i in rng.permutation(1200)[:840]:
-        hit = rng.permutation(361)[:36]
-        noisy[i, hit] += rng.uniform(-1.0, 1.0, 36)
-    noisy = np.clip(noisy, 0.0, 1.0)
+    noisy = salted(clean, 0.7, 0.1, rng)
     found = {"noisy": metrics.psnr(clean, noisy)}
     for name, detail in (("clean", False), ("clean, with detail", True)):
         out = place / f"faces-{detail}"
-        result = apps.denoise(noisy.reshape(-1, 19, 19), out, detail=detail)
+        result = apps.denoise(noisy.reshape(-1, *shape), out, detail=detail)
         stream = streams.open(result.files["clean"])
         found[name] = metrics.psnr(clean, np.vstack([batch.X for batch in stream.batches(400)]))
     return found
@@ -122,7 +111,7 @@ def _denoise(place: Path) -> dict[str, float]:
 
 def _topics(place: Path) -> dict[str, Any]:
     path = Path(os.environ["THALWEG_DATA"]) / "bbc_news.npz"
-    with _load("bbc_news") as data:
+    with stored("bbc_news") as data:
         labels = data["labels"]
     purities, seconds = [], []
     for seed in range(5):
@@ -135,7 +124,7 @@ def _topics(place: Path) -> dict[str, Any]:
 
 
 def _track(place: Path, pattern: str, quick: bool) -> dict[str, Any]:
-    with _load("airquality_uci") as data:
+    with stored("airquality_uci") as data:
         X = data["X"].astype(np.float64)
     X = X[:2000] if quick else X
     X = X[:, ~np.isnan(X).all(axis=0)]
@@ -168,7 +157,7 @@ def _interpolated(known: Any) -> Any:
 
 
 def _unmix(place: Path, quick: bool) -> dict[str, float]:
-    with _load("indian_pines") as data:
+    with stored("indian_pines") as data:
         cube, labels = data["cube"], data["labels"]
     if quick:
         cube, labels = cube[::3, ::3], labels[::3, ::3]

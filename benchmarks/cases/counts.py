@@ -14,6 +14,10 @@ Settings
 Quality
     Mean divergence of the held-out samples under the same codes for everybody: ours, certified
     to 1e-3.
+Note
+    With ``fresh_restarts`` and batches of 256 MiniBatchNMF finds the codes of each batch from
+    scratch, in 16 times our time, and ends 0.6 % lower than ours with such batches, likely
+    because our steps then rest on too few counts: with batches of 1024 ours ends lower still.
 """
 
 import warnings

@@ -23,6 +23,11 @@ Quality
 As good
     Processor seconds after which our components (same precision) are as good as the peer's at
     its end, by *robust*. No target is held against it.
+Note
+    The two targets of speed are missed against settings that do less: gensim's defaults leave
+    the codes after few steps, and a large lambda1 of SPAMS leaves few codes that are not zero;
+    the one of quality against gensim with a larger step, since *robust* codes make up for
+    outliers that a library's own would follow.
 """
 
 import time
@@ -32,13 +37,10 @@ import numpy as np
 
 from benchmarks import _threads
 from benchmarks._measure import Method, Timing, time_methods
+from benchmarks._quality import own_quality, robust_quality
 from benchmarks._table import number, table
 from benchmarks.peers import gather
 from thalweg import RobustOnlineNMF, synthetic
-from thalweg.encoders.fast import Fast
-from thalweg.metrics import psnr
-from thalweg.prox.l1 import L1
-from thalweg.solvers.nnls import nnls, prepare
 
 DATA = {
     "n_samples": 20_000,
@@ -51,7 +53,6 @@ DATA = {
 }
 BATCH, EVALUATED, FEW = 40, 4000, 1000
 PEERS = ("thalweg", "gensim", "spams", "sklearn", "hyperspy")
-WEIGHTS = (0.01, 0.02, 0.04, 0.08)
 # family, what is compared, least value, precision (None: that of the peer)
 TARGETS = (
     ("gensim", "speed", 5.0, None),
@@ -85,11 +86,13 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def _row(method: Method, timing: Timing, data: synthetic.OutlierData) -> dict[str, Any]:
-    own, robust = _quality(method, timing.model, data.X[:EVALUATED], data.clean[:EVALUATED])
-    few = None
+    X, clean = data.X[:EVALUATED], data.clean[:EVALUATED]
+    own, _ = own_quality(method, timing.model, X, clean)
+    robust = few = None
     if not method.signed:
         components = np.maximum(np.asarray(method.components(timing.model), np.float64), 0.0)
-        few = _robust(components, data.X[:FEW], data.clean[:FEW])
+        robust = robust_quality(components, X, clean)
+        few = robust_quality(components, data.X[:FEW], data.clean[:FEW])
     return {
         "name": method.name,
         "family": method.family,
@@ -100,28 +103,6 @@ def _row(method: Method, timing: Timing, data: synthetic.OutlierData) -> dict[st
         "psnr_robust": robust,
         "psnr_few": few,
     }
-
-
-def _quality(method: Method, model: Any, X: Any, clean: Any) -> tuple[float, float | None]:
-    """Return the PSNR with the library's codes or exact ones, and with robust ones."""
-    components = np.asarray(method.components(model), dtype=np.float64)
-    few = slice(method.n_transform)
-    own = []
-    if method.transform is not None:
-        own.append(psnr(clean[few], method.transform(model, X[few]) @ components))
-    if method.signed:
-        return max(own), None
-    components = np.maximum(components, 0.0)
-    if not method.family.startswith("thalweg"):
-        codes, _, _ = nnls(prepare(components @ components.T), components @ X.T)
-        own.append(psnr(clean, codes.T @ components))
-    return max(own), _robust(components, X, clean)
-
-
-def _robust(components: Any, X: Any, clean: Any) -> float:
-    V, W = np.ascontiguousarray(X).T, np.ascontiguousarray(components).T
-    found = (Fast(outliers=L1(weight)).encode(V, W).H for weight in WEIGHTS)
-    return max(psnr(clean, H.T @ components) for H in found)
 
 
 def _compare(rows: list[dict[str, Any]], X: Any, clean: Any) -> None:
@@ -155,7 +136,7 @@ def _curve(X: Any, some: Any, clean: Any) -> list[tuple[float, float]]:
     model = RobustOnlineNMF(DATA["n_components"], batch_size=BATCH, random_state=0, callback=look)
     begin = time.process_time()
     model.fit(X)
-    return [(seconds, _robust(components, some, clean)) for seconds, components in kept]
+    return [(seconds, robust_quality(components, some, clean)) for seconds, components in kept]
 
 
 def _verdicts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

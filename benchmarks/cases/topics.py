@@ -16,6 +16,9 @@ Measures
     the same codes for everybody: ours, certified to 1e-3. Processor seconds. Medians.
 Claim
     Purity of at least 0.85; no slower than MiniBatchNMF at an equal or better held-out KL.
+Note
+    The four settings that end lower, by 0.1 to 0.2 %, take 1.4 to 8 times our time for it: they
+    pass over the documents 30 to 100 times where ours passes 10 times.
 """
 
 import os
