@@ -22,7 +22,7 @@ from thalweg._kernels.lanes import above, fill, larger, load, store, total
 _RIDGE = 1e4
 _CORRECTED = 3  # solutions with it, each of what the ones before have left
 _TEAM = 8  # blocks whose products are added up in lanes before they are summed
-_FEW = 8  # one entry of so many is few enough to correct a matrix instead of making it anew
+_FEW = 16  # one entry of so many is few enough to correct a matrix instead of making it anew
 _CAP = 60  # steps of the exact fit; a few are the rule
 _WEIGHTED = 3  # of which the first are of reweighted least squares
 _HALVINGS = 30  # of a step that is too long, or doublings
@@ -44,11 +44,16 @@ _FLOOR = 1e-8  # share of |w|^2 below which no pivot falls, however long nothing
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _seen(seen: Any, index: Any) -> Any:
-    """List the places that were seen; return their number."""
+    """Return how many places were seen; list them, unless all were."""
     count = 0
     for i in range(seen.size):
-        index[count] = i
         count += seen[i]
+    if count == seen.size:
+        return count
+    place = 0
+    for i in range(seen.size):
+        index[place] = i
+        place += seen[i]
     return count
 
 
@@ -76,6 +81,63 @@ def _gather(values: Any, U: Any, index: Any, count: Any, x: Any, room: Any) -> A
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _advance_team(
+    U: Any, first: Any, size: Any, delta: Any, r: Any, knee: Any, edge: Any,
+    trial: Any, side: Any, psi: Any, g: Any,
+) -> Any:  # fmt: skip
+    """Do what :func:`_advance` does for a few blocks, and add to g."""
+    K, lanes = U.shape[1], U.shape[2]
+    elsewhere, beyond = fill(0.0, U), fill(0.0, U)
+    for b in range(size):
+        start, row = (first + b) * lanes, (first + b) * K * lanes
+        value = load(r, start)
+        for k in range(K):
+            value -= delta[k] * load(U, row + k * lanes)
+        now = above(value, knee) - above(-knee, value)
+        moved, out = now - load(side, start), now * now
+        elsewhere += moved * moved
+        beyond += out
+        store(side, start, now)
+        store(trial, start, value)
+        store(psi, b * lanes, (1.0 - out) * value + edge * now)
+    for k in range(K):
+        products = fill(0.0, U)
+        for b in range(size):
+            products += load(psi, b * lanes) * load(U, ((first + b) * K + k) * lanes)
+        g[k] += total(products)
+    return total(elsewhere), total(beyond)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gram_team(U: Any, first: Any, size: Any, weight: Any, even: Any, odd: Any, G: Any) -> Any:
+    """Do what :func:`_gram` does for a few blocks, and add to G."""
+    K, lanes = U.shape[1], U.shape[2]
+    for k in range(0, K, 2):
+        k1 = min(k + 1, K - 1)
+        for b in range(size):
+            row, scale = (first + b) * K, load(weight, (first + b) * lanes)
+            store(even, b * lanes, scale * load(U, (row + k) * lanes))
+            store(odd, b * lanes, scale * load(U, (row + k1) * lanes))
+        for m in range(0, k + 1, 2):
+            m1 = min(m + 1, K - 1)
+            aa, ab, ba, bb = fill(0.0, U), fill(0.0, U), fill(0.0, U), fill(0.0, U)
+            for b in range(size):
+                row, x, y = (first + b) * K, load(even, b * lanes), load(odd, b * lanes)
+                u, v = load(U, (row + m) * lanes), load(U, (row + m1) * lanes)
+                aa += x * u
+                ab += x * v
+                ba += y * u
+                bb += y * v
+            G[k, m] += total(aa)
+            if m1 > m:
+                G[k, m1] += total(ab)
+            if k1 > k:
+                G[k1, m] += total(ba)
+                if m1 > m:
+                    G[k1, m1] += total(bb)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _advance(
     U: Any, delta: Any, r: Any, knee: Any, edge: Any, trial: Any, side: Any, g: Any
 ) -> Any:
@@ -85,63 +147,48 @@ def _advance(
     with the edge at the knee, and that of the sum of squares of what is within with the edge 0.
     ``side`` is -1, 0 or 1, and is compared with what it was.
     """
-    B, K, lanes = U.shape
-    psi = np.empty(_TEAM * lanes, U.dtype)
-    elsewhere, beyond = fill(0.0, U), fill(0.0, U)
+    psi = np.empty(_TEAM * U.shape[2], U.dtype)
+    elsewhere = beyond = 0.0
     g[:] = 0.0
-    for first in range(0, B, _TEAM):
-        size = min(_TEAM, B - first)
-        for b in range(size):
-            start, row = (first + b) * lanes, (first + b) * K * lanes
-            value = load(r, start)
-            for k in range(K):
-                value -= delta[k] * load(U, row + k * lanes)
-            now = above(value, knee) - above(-knee, value)
-            moved, out = now - load(side, start), now * now
-            elsewhere += moved * moved
-            beyond += out
-            store(side, start, now)
-            store(trial, start, value)
-            store(psi, b * lanes, (1.0 - out) * value + edge * now)
-        for k in range(K):
-            products = fill(0.0, U)
-            for b in range(size):
-                products += load(psi, b * lanes) * load(U, ((first + b) * K + k) * lanes)
-            g[k] += total(products)
-    return total(elsewhere), int(total(beyond))
+    for first in range(0, U.shape[0], _TEAM):
+        size = min(_TEAM, U.shape[0] - first)
+        moved, out = _advance_team(U, first, size, delta, r, knee, edge, trial, side, psi, g)
+        elsewhere += moved
+        beyond += out
+    return elsewhere, int(beyond)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _gram(U: Any, weight: Any, G: Any) -> Any:
     """Set G = sum_i weight_i u_i u_i', its lower half; two times two entries at a time."""
-    B, K, lanes = U.shape
-    even, odd = np.empty(_TEAM * lanes, U.dtype), np.empty(_TEAM * lanes, U.dtype)
+    even, odd = np.empty(_TEAM * U.shape[2], U.dtype), np.empty(_TEAM * U.shape[2], U.dtype)
     G[:] = 0.0
-    for first in range(0, B, _TEAM):
-        size = min(_TEAM, B - first)
-        for k in range(0, K, 2):
-            k1 = min(k + 1, K - 1)
-            for b in range(size):
-                row, scale = (first + b) * K, load(weight, (first + b) * lanes)
-                store(even, b * lanes, scale * load(U, (row + k) * lanes))
-                store(odd, b * lanes, scale * load(U, (row + k1) * lanes))
-            for m in range(0, k + 1, 2):
-                m1 = min(m + 1, K - 1)
-                aa, ab, ba, bb = fill(0.0, U), fill(0.0, U), fill(0.0, U), fill(0.0, U)
-                for b in range(size):
-                    row, x, y = (first + b) * K, load(even, b * lanes), load(odd, b * lanes)
-                    u, v = load(U, (row + m) * lanes), load(U, (row + m1) * lanes)
-                    aa += x * u
-                    ab += x * v
-                    ba += y * u
-                    bb += y * v
-                G[k, m] += total(aa)
-                if m1 > m:
-                    G[k, m1] += total(ab)
-                if k1 > k:
-                    G[k1, m] += total(ba)
-                    if m1 > m:
-                        G[k1, m1] += total(bb)
+    for first in range(0, U.shape[0], _TEAM):
+        _gram_team(U, first, min(_TEAM, U.shape[0] - first), weight, even, odd, G)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _arrive(
+    U: Any, w: Any, x: Any, knee: Any, edge: Any, r: Any, side: Any, weight: Any, g: Any, G: Any
+) -> Any:
+    """Do :func:`_advance` from x by w, and :func:`_gram` of what is within, in one pass over U.
+
+    Return how many are beyond.
+    """
+    lanes = U.shape[2]
+    psi, even = np.empty(_TEAM * lanes, U.dtype), np.empty(_TEAM * lanes, U.dtype)
+    odd = np.empty(_TEAM * lanes, U.dtype)
+    beyond = 0.0
+    g[:] = 0.0
+    G[:] = 0.0
+    for first in range(0, U.shape[0], _TEAM):
+        size = min(_TEAM, U.shape[0] - first)
+        beyond += _advance_team(U, first, size, w, x, knee, edge, r, side, psi, g)[1]
+        for start in range(first * lanes, (first + size) * lanes, lanes):
+            out = load(side, start)
+            store(weight, start, 1.0 - out * out)
+        _gram_team(U, first, size, weight, even, odd, G)
+    return int(beyond)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -285,8 +332,11 @@ def _huber(
     side, weight, trial = desk[0, :n], desk[1, :n], desk[2, :n]
     begun = np.any(w != 0.0)
     edge = knee if knee < np.inf else U.dtype.type(0.0)
-    changes, beyond = _advance(U, w, x, knee, edge, r, side, g)
-    known = False
+    if begun:
+        changes, beyond = 0.0, _arrive(U, w, x, knee, edge, r, side, weight, g, G)
+    else:
+        changes, beyond = _advance(U, w, x, knee, edge, r, side, g)
+    known = begun
     for step in range(cap):
         careful = step < _WEIGHTED and not begun
         newton = beyond < count and not careful
@@ -409,13 +459,13 @@ def _reject(
     K, n = w.size, x.size
     G, g, delta, first = np.empty((K, K)), np.empty(K), np.zeros(K), w.copy()
     side, weight = desk[0, :n], desk[1, :n]
-    changes, beyond = _advance(U, delta, r, limit, 0.0, r, side, g)
-    for step in range(_ROUNDS):
+    changes, beyond = 0.0, _arrive(U, delta, r, limit, 0.0, r, side, weight, g, G)
+    for _ in range(_ROUNDS):
         if count - beyond < least:
             w[:] = first
             changes, beyond = n, _advance(U, w, x, limit, 0.0, r, side, g)[1]
             break
-        if step > 0 and changes * _FEW < n:
+        if changes * _FEW < n:
             _exchange(U, side, weight, G)
         else:
             _within(side, weight)
