@@ -330,7 +330,7 @@ def _huber(
     K, n = w.size, x.size
     G, g, delta = np.empty((K, K)), np.empty(K), np.empty(K)
     side, weight, trial = desk[0, :n], desk[1, :n], desk[2, :n]
-    begun = np.any(w != 0.0)
+    begun = bool(np.any(w != 0.0))
     edge = knee if knee < np.inf else U.dtype.type(0.0)
     if begun:
         changes, beyond = 0.0, _arrive(U, w, x, knee, edge, r, side, weight, g, G)
