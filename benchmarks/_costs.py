@@ -1,8 +1,8 @@
 """What a sample should cost, and the fastest that this machine can go.
 
-A cost model counts the leading products of a sample, up to a factor: its slope in a log-log plot
-is what a measured curve is held against. The limits are measured: products of matrices at the
-peak of BLAS, and arrays that come from memory and go back.
+A cost model counts the leading products of a sample, or the numbers that are kept, up to a factor:
+its slope in a log-log plot is what a measured curve is held against. The limits are measured:
+products of matrices at the peak of BLAS, and arrays that come from memory and go back.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COSTS", "gemm_peak", "memory_bandwidth", "products_flops", "state_bytes"]
+__all__ = ["COSTS", "NUMBERS", "gemm_peak", "memory_bandwidth", "products_flops", "state_bytes"]
 
 
 def _batches(F: float, K: float, B: float) -> float:
@@ -47,6 +47,42 @@ COSTS: dict[str, Callable[[float, float, float], float]] = {
     "Grouse": _rows,
     "ReProCS": _rows,
     "Norst": _rows,
+}
+
+
+def _two_moments(F: float, K: float, B: float) -> float:
+    """Count dictionary and start, and the moments A and B."""
+    return 3 * F * K + K**2
+
+
+def _samples(F: float, K: float, B: float) -> float:
+    """Count the samples of the buffer beside dictionary and start."""
+    return F * (2 * K + max(20.0, 2.0 * K))
+
+
+def _basis(F: float, K: float, B: float) -> float:
+    """Count the basis as it is, as it was, and as it began."""
+    return F * K
+
+
+def _window(F: float, K: float, B: float) -> float:
+    """Count a window of 256 samples beside the bases."""
+    return F * (4 * K + 256)
+
+
+NUMBERS: dict[str, Callable[[float, float, float], float]] = {
+    "RobustOnlineNMF": _two_moments,
+    "OnlineNMF": _curved,
+    "ORNMF": _samples,
+    "PetrelsADMM": _rows,
+    "PetrelsCFAR": _rows,
+    "Petrels": _rows,
+    "OnlineRobustPCA": _two_moments,
+    "Grasta": _basis,
+    "Roseta": _basis,
+    "Grouse": _basis,
+    "ReProCS": _window,
+    "Norst": _window,
 }
 
 
