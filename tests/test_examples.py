@@ -1,26 +1,12 @@
 """The examples run, on small generated data and on the real ones, and find what they should."""
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
-
 import numpy as np
 import pytest
+from benchmarks._examples import example as load
 
 from thalweg import metrics
 
 pytest.importorskip("matplotlib", reason="the examples draw")
-
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-
-
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
