@@ -762,6 +762,7 @@ def tempered(h: Array, U: Array, prior: float) -> Array:
     if prior == 0.0:
         return h
     told, Q = np.linalg.eigh(U.T @ U)
+    prior = min(prior, 0.1 * told.mean())
     return Q @ ((1 - (prior / (prior + np.maximum(told, 0.0))) ** 3) * (Q.T @ h))
 
 

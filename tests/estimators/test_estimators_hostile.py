@@ -109,6 +109,7 @@ HARD = {  # each of them once led to a warning, a wrong number or another librar
     "a faint row in single precision": (GOOD * np.r_[1e-20, np.ones(15)][:, None]).astype("f4"),
     "another order of bytes": pd.DataFrame(GOOD.astype(">f8")),
     "inf and -inf": np.array([[np.inf, -np.inf], [1.0, 2.0]]),
+    "few counts": np.random.default_rng(0).poisson(0.5, (30, 5)).astype(float),
 }
 LATER = {
     "subnormal": 1e-320 * GOOD,

@@ -7,6 +7,7 @@ import pytest
 
 from thalweg.metrics import sep
 from thalweg.synthetic import subspace_stream
+from thalweg.trackers._probabilistic import likely_codes
 from thalweg.trackers.start import robust_basis
 
 Array = Any
@@ -106,3 +107,12 @@ def test_zeros_and_constants_are_endured() -> None:
 def test_the_same_seed_gives_the_same_basis() -> None:
     V, seen = columns(subspace_stream(100, 20, 2, random_state=0))
     assert np.array_equal(robust_basis(V, 2, seen, seed=3), robust_basis(V, 2, seen, seed=3))
+
+
+def test_counts_that_are_mostly_zeros_have_a_start() -> None:
+    """Entries far from the model are left out; what is near may be nothing but zeros."""
+    X = np.zeros((12, 2))
+    X[[2, 10], 0], X[3, 1], X[4, 0], X[5, 1] = 2.0, 2.0, 1.0, 1.0
+    for seed in range(3):
+        codes = likely_codes(X, np.ones(X.shape, bool), 1, np.random.default_rng(seed))
+        assert np.isfinite(codes).all()

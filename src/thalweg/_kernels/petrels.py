@@ -32,6 +32,8 @@ _THIN = 16  # blocks of which one is looked at first, where there are many
 _MANY = 32  # blocks of these that are worth it
 _ROUNDS = 10  # of rejection
 _SMALL = 1e-16  # of a squared limit that a step by the prior has to be worth
+# Share of the mean eigenvalue that the prior is at most: codes that entries tell better are theirs.
+_HARDLY = 0.1
 _BELIEVED = 0.3  # share of the entries that a fit has to keep
 LISTEN = 16  # samples that only tell the noise level, before any changes the basis
 _MEMORY = 5  # place in the state of the noise level from where on theirs are kept
@@ -237,10 +239,10 @@ def _substitute(G: Any, g: Any) -> Any:
 def _solve(gram: Any, right: Any, ridge: Any, prior: Any, x: Any) -> Any:
     """Solve G x = g, of which G has its lower half; if it is singular close to least norm.
 
-    It is done with a ridge, a share of the mean diagonal or the ``prior`` if that is more, whose
-    effect on x is then taken off as far as G allows: a bias, however small, would add up in a
-    basis that codes are found with again and again. An eigenvalue e of G is left with a share of
-    1 - (ridge / (ridge + e))^3 of its solution.
+    It is done with a ridge, a share of the mean diagonal or the ``prior`` if that is more (up to
+    another share), whose effect on x is then taken off as far as G allows: a bias, however small,
+    would add up in a basis that codes are found with again and again. An eigenvalue e of G is left
+    with a share of 1 - (ridge / (ridge + e))^3 of its solution.
     """
     G, g = gram.copy(), right.copy()
     K = g.size
@@ -250,7 +252,7 @@ def _solve(gram: Any, right: Any, ridge: Any, prior: Any, x: Any) -> Any:
         mean += G[k, k] / K
     if not mean > 0.0:
         return
-    added = max(ridge * mean, prior)
+    added = max(ridge * mean, min(prior, _HARDLY * mean))
     for k in range(K):
         G[k, k] += added
     for j in range(K):
@@ -429,10 +431,12 @@ def _temper(G: Any, ridge: Any, prior: Any, small: Any, w: Any, delta: Any) -> A
         for m in range(K):
             right[k] += G[max(k, m), min(k, m)] * w[m]
     _solve(G, right, ridge, prior, delta)
-    far = 0.0
+    far = trace = 0.0
+    for k in range(K):
+        trace += G[k, k]
     for k in range(K):
         delta[k] -= w[k]
-        far += prior * delta[k] * delta[k]
+        far += min(prior, _HARDLY * trace / K) * delta[k] * delta[k]
     for k in range(K):
         for m in range(K):
             far += G[max(k, m), min(k, m)] * delta[k] * delta[m]

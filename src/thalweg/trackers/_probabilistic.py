@@ -37,20 +37,20 @@ def likely_codes(X: Array, seen: Mask, K: int, rng: np.random.Generator) -> Arra
     if not size > 0.0:
         return rng.normal(size=(len(X), K))  # zeros say nothing of a subspace
     guesses = rng.normal(size=(_TRIES, X.shape[1], K)) * np.sqrt(size / K)
-    models = [_raise(X, seen, guess, 0.5 * size, _TRIAL) for guess in guesses]
+    least = _LEAST * size
+    models = [_raise(X, seen, guess, 0.5 * size, least, _TRIAL) for guess in guesses]
     best = min(models, key=lambda model: model.variance)
-    best = _raise(X, seen, best.U, best.variance, _ROUNDS)
+    best = _raise(X, seen, best.U, best.variance, least, _ROUNDS)
     for _ in range(_CLEANINGS):
         near = np.square(X - best.H @ best.U.T) <= _LIMIT**2 * best.variance
-        best = _raise(X, seen & near, best.U, best.variance, _TRIAL)
+        best = _raise(X, seen & near, best.U, best.variance, least, _TRIAL)
     return best.H
 
 
-def _raise(X: Array, seen: Mask, U: Array, variance: float, rounds: int) -> _Model:
-    """Return the model after rounds of expectation maximisation."""
+def _raise(X: Array, seen: Mask, U: Array, variance: float, least: float, rounds: int) -> _Model:
+    """Return the model after rounds of expectation maximisation, of the least variance or more."""
     mask = seen.astype(np.float64)
     X = X * mask
-    least = _LEAST * float(np.square(X).sum() / max(mask.sum(), 1.0))
     for _ in range(rounds):
         H, C = _expect(X, mask, U, variance)
         moments = mask.T @ _outer(H, C)
