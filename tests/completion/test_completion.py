@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from thalweg import RobustMatrixCompletion
 from thalweg._rooms import members
 from thalweg.completion import Completed, Completion, _manifold as manifold
 from thalweg.completion._manifold import Point, Tangent
@@ -380,3 +381,15 @@ def test_parameters_are_documented_and_checked(estimator: Any) -> None:
     for name, value in [("n_components", 0), ("tol", -1.0), ("max_iter", 1.5)]:
         with pytest.raises(ParameterError, match=f"{name} should be"):
             estimator(**{name: value}).fit(np.ones((4, 3)))
+
+
+def test_samples_that_are_mostly_zero_do_not_make_all_codes_zero() -> None:
+    """There the usual code is tiny; but those that are told well have to stay."""
+    rows = (
+        "00002 00210 01000 00000 20000 00002 00000 10010 10001 00000 00010 01100 21010 01023 20010 "
+        "00100 00011 10010 01000 01001 10010 11100 00011 00020 20101 02100 00010 00001 02000 00010"
+    )
+    X = np.array([[float(digit) for digit in row] for row in rows.split()])
+    for seed in range(3):
+        model = RobustMatrixCompletion(1, random_state=seed).fit(X)
+        assert np.abs(model.transform(X)).max() > 1.0
