@@ -789,8 +789,8 @@ def track_rejecting(
     ``rule`` holds the knee and the limit in units of the noise level, the variance of a normal
     number of variance 1 that is cut at the limit, and what a row keeps of the noise level's
     weight. ``noise`` holds the variance and the weight behind it, the number of samples, the
-    geometric mean of |w|^2, the mean share kept, and the scales of the first samples. U, D, L
-    and ``noise`` are changed.
+    geometric mean of |w|^2 as far as entries tell it, the mean share kept, and the scales of the
+    first samples. U, D, L and ``noise`` are changed.
     """
     K, n = U.shape[1], U.shape[0] * U.shape[2]
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(K, U.dtype)
