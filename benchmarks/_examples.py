@@ -1,11 +1,10 @@
 """The scripts of ``examples/`` as modules: a case that measures one shares its code."""
 
 import importlib.util
-import os
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["data", "example"]
+__all__ = ["example"]
 
 _FOLDER = Path(__file__).parents[1] / "examples"
 
@@ -18,11 +17,3 @@ def example(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def data(file: str) -> Path:
-    """Return where a file of the folder THALWEG_DATA is; leave if it is not there."""
-    folder = os.environ.get("THALWEG_DATA")
-    if folder is None or not (Path(folder) / file).exists():
-        raise SystemExit(f"this case needs {file}: set THALWEG_DATA to the folder that has it")
-    return Path(folder) / file

@@ -31,7 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import _threads
-from benchmarks._examples import data, example
+from benchmarks._data import located
+from benchmarks._examples import example
 from benchmarks._table import table
 from benchmarks._trackers import picture
 
@@ -47,7 +48,7 @@ COLOURS = {
 def run(quick: bool) -> dict[str, Any]:
     """Learn and annotate with every method, and draw."""
     module = example("annotation")
-    tiles = module.load(data("indian_pines.npz"))
+    tiles = module.load(located("indian_pines.npz"))
     ranks, trials = (RANKS[1:4:2], 2) if quick else (RANKS, TRIALS)
     with _threads.limit(1):
         scores = {

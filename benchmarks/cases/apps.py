@@ -23,7 +23,6 @@ Claims
 """
 
 import csv
-import os
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +31,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _threads
-from benchmarks._faces import faces, salted, stored
+from benchmarks._data import located, stored
+from benchmarks._faces import faces, salted
 from benchmarks._table import number, table
 from thalweg import apps, metrics, streams, synthetic
 from thalweg.apps._films import film
@@ -60,7 +60,7 @@ def _halve(pictures: Any) -> Any:
 
 def _film(name: str) -> tuple[Any, Any, Any]:
     """Return frames, the numbers of those that are outlined, and the outlines."""
-    with stored("i2r_bootstrap_half" if name == "buffet" else "i2r_hall") as data:
+    with stored("i2r_bootstrap_half.npz" if name == "buffet" else "i2r_hall.npz") as data:
         frames, masks = data["frames"], data["gt_masks"] > 0
         if name == "buffet":
             places = np.abs(data["index"][None, :] - data["gt_index"][:, None]).argmin(axis=1)
@@ -110,8 +110,8 @@ def _denoise(place: Path) -> dict[str, float]:
 
 
 def _topics(place: Path) -> dict[str, Any]:
-    path = Path(os.environ["THALWEG_DATA"]) / "bbc_news.npz"
-    with stored("bbc_news") as data:
+    path = located("bbc_news.npz")
+    with stored("bbc_news.npz") as data:
         labels = data["labels"]
     purities, seconds = [], []
     for seed in range(5):
@@ -124,7 +124,7 @@ def _topics(place: Path) -> dict[str, Any]:
 
 
 def _track(place: Path, pattern: str, quick: bool) -> dict[str, Any]:
-    with stored("airquality_uci") as data:
+    with stored("airquality_uci.npz") as data:
         X = data["X"].astype(np.float64)
     X = X[:2000] if quick else X
     X = X[:, ~np.isnan(X).all(axis=0)]
@@ -157,7 +157,7 @@ def _interpolated(known: Any) -> Any:
 
 
 def _unmix(place: Path, quick: bool) -> dict[str, float]:
-    with stored("indian_pines") as data:
+    with stored("indian_pines.npz") as data:
         cube, labels = data["cube"], data["labels"]
     if quick:
         cube, labels = cube[::3, ::3], labels[::3, ::3]

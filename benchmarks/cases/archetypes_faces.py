@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _threads
-from benchmarks._examples import data, example
+from benchmarks._data import stored
+from benchmarks._examples import example
 from benchmarks._table import number, table
 from benchmarks._trackers import picture
 from thalweg.metrics import hull_distance
@@ -37,7 +38,7 @@ def run(quick: bool) -> dict[str, Any]:
     """Find the archetypes of each setting, and draw them."""
     module = example("unmixing")
     file, stride = ("orl_32x32.npz", 5) if quick else ("orl_112x92.npz", 1)
-    with np.load(data(file), allow_pickle=False) as faces:
+    with stored(file) as faces:
         images = faces["images"][::stride]
     with _threads.limit(1):
         found = module.face_archetypes(images)

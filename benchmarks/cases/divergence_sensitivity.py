@@ -38,7 +38,7 @@ from benchmarks._recorder import record
 from benchmarks._sweeps import SAME, curves, spread
 from benchmarks._table import number, table
 from benchmarks._trackers import picture
-from benchmarks.cases.divergences import KNEE, NOISES
+from benchmarks.cases.divergences import KNEE, NOISES, rated
 from thalweg import OnlineNMF, synthetic
 from thalweg.divergences.huber import Huber
 
@@ -87,12 +87,7 @@ def _curve(loss: str, solver: str, setting: dict[str, Any], X: Any, rest: Any) -
     )  # fmt: skip
     model.fit(X[:200])  # compiles
     recorder = record(model, X, np.inf)
-    judge = OnlineNMF(K, loss=kind, tol=1e-4, init=first, random_state=0).partial_fit(X[:40])
-    held_out = []
-    for components in recorder.components:
-        judge.components_ = components
-        held_out.append(-judge.score(rest))
-    return {"seconds": recorder.times, "held_out": held_out}
+    return {"seconds": recorder.times, "held_out": rated(kind, recorder.components, rest)}
 
 
 def _draw(result: dict[str, Any], path: Any) -> None:

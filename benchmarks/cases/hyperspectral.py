@@ -30,10 +30,9 @@ Picture
 
 from typing import Any
 
-import numpy as np
-
 from benchmarks import _threads
-from benchmarks._examples import data, example
+from benchmarks._data import stored
+from benchmarks._examples import example
 from benchmarks._table import number, table
 from benchmarks._trackers import picture
 
@@ -55,7 +54,7 @@ PRINTED = {
 def run(quick: bool) -> dict[str, Any]:
     """Group the pixels by every method, and draw the maps."""
     module = example("unmixing")
-    with np.load(data("indian_pines.npz"), allow_pickle=False) as file:
+    with stored("indian_pines.npz") as file:
         stride = 4 if quick else 1
         cube, labels = (file[key][::stride, ::stride] for key in ("cube", "labels"))
     found: dict[float, Any] = {}

@@ -28,7 +28,6 @@ Picture
     ``docs/images/or_nmf.png`` (``results/quick/or_nmf.png`` with ``--quick``).
 """
 
-import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _threads
+from benchmarks._data import stored
 from benchmarks._table import number, table
 from thalweg import ORNMF, rivals
 from thalweg.divergences.itakura_saito import ItakuraSaito
@@ -111,10 +111,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def _faces(file: str, loss: str) -> Any:
-    folder = os.environ.get("THALWEG_DATA")
-    if folder is None or not (Path(folder) / file).exists():
-        raise SystemExit(f"this case needs {file}: set THALWEG_DATA to the folder that has it")
-    with np.load(Path(folder) / file, allow_pickle=False) as data:
+    with stored(file) as data:
         pixels = data["images"].reshape(len(data["images"]), -1).astype(np.float64)
     return pixels / 255 if loss == "squared" else (1 + pixels) / 256
 

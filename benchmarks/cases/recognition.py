@@ -27,7 +27,8 @@ Picture
 from typing import Any
 
 from benchmarks import _threads
-from benchmarks._examples import data, example
+from benchmarks._data import located
+from benchmarks._examples import example
 from benchmarks._table import table
 from benchmarks._trackers import picture
 
@@ -40,7 +41,7 @@ FALL = 0.02
 def run(quick: bool) -> dict[str, Any]:
     """Learn and recognise with every method, and draw."""
     faces = example("recognition")
-    X, labels = faces.load(data("orl_32x32.npz"))
+    X, labels = faces.load(located("orl_32x32.npz"))
     amounts, ranks, trials = (
         (faces.LEARNED[:1], RANKS[:3:2], 1) if quick else (faces.LEARNED, RANKS, 10)
     )

@@ -39,6 +39,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import _threads
+from benchmarks._examples import example
 from benchmarks._faces import faces
 from benchmarks._mosaic import mosaic
 from benchmarks._robust import DEFAULT, TWINS, fit, models
@@ -65,8 +66,7 @@ FASTER = (*((DEFAULT, twin) for twin in TWINS.values()), ("OL", "Batch"))
 
 def run(quick: bool) -> dict[str, Any]:
     """Clean the faces by every method from every start, and draw."""
-    from examples.faces import spoil
-
+    spoil = example("faces").spoil
     clean, shape = faces("orl_32x32")
     copies, starts, budget = (1, 1, 1.0) if quick else (COPIES, 3, 6.0)
     found: dict[str, Any] = {}

@@ -21,10 +21,8 @@ Note
     pass over the documents 30 to 100 times where ours passes 10 times.
 """
 
-import os
 import time
 import warnings
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -32,6 +30,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks import _threads
+from benchmarks._data import stored
 from benchmarks._table import number, table
 from thalweg import DivergenceNMF, OnlineNMF
 from thalweg.encoders.counts import Counts
@@ -59,10 +58,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def _news() -> tuple[Any, Any]:
-    folder = os.environ.get("THALWEG_DATA")
-    if folder is None or not (Path(folder) / "bbc_news.npz").exists():
-        raise SystemExit("this case needs bbc_news.npz: set THALWEG_DATA to the folder that has it")
-    with np.load(Path(folder) / "bbc_news.npz", allow_pickle=False) as file:
+    with stored("bbc_news.npz") as file:
         parts = (file["data"].astype(np.float64), file["indices"], file["indptr"])
         X, labels = sparse.csr_array(parts, shape=tuple(file["shape"])), file["labels"]
     frequency = np.bincount(X.indices, minlength=X.shape[1])

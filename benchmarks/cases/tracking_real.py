@@ -22,15 +22,14 @@ Note
     knows of time, which a subspace does not.
 """
 
-import os
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import _threads
+from benchmarks._data import stored
 from benchmarks._table import number, table
 from benchmarks._trackers import OURS, estimator, there
 
@@ -45,16 +44,13 @@ SIMPLE = ("column mean", "interpolation")
 
 def run(quick: bool) -> dict[str, Any]:
     """Hide, fill and compare; without the data there is nothing to show."""
-    folder = os.environ.get("THALWEG_DATA")
-    if folder is None:
-        raise SystemExit("tracking_real: THALWEG_DATA should name the folder of the data")
     seeds = range(1 if quick else 2)
     methods = there(METHODS)
     rows = []
     with _threads.limit(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for name, (file, share, length, ranks, in_units) in SETS.items():
-            with np.load(Path(folder) / file, allow_pickle=False) as data:
+            with stored(file) as data:
                 X = data["X"].astype(np.float64)
             for pattern, run_length in (("scattered", 1), ("blocks", length)):
                 errors = [

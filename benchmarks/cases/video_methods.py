@@ -35,7 +35,6 @@ Picture
     of each film, the background that each method finds, and its mask.
 """
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -43,6 +42,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _threads
+from benchmarks._data import located
+from benchmarks._examples import example
 from benchmarks._mosaic import compact
 from benchmarks._table import number, table
 from benchmarks._trackers import estimator, picture, there
@@ -65,15 +66,11 @@ CLAIMS = (
 
 def run(quick: bool) -> dict[str, Any]:
     """Take both films apart by every method, and draw."""
-    from examples import track_video
-
-    folder = os.environ.get("THALWEG_DATA")
-    if folder is None:
-        raise SystemExit("video_methods: THALWEG_DATA should name the folder of the films")
+    track_video = example("track_video")
     films, found = {}, {}
     with _threads.limit(1):
         for name, (file, rank, _) in track_video.SCENES.items():
-            film = track_video.load(Path(folder) / file)
+            film = track_video.load(located(file))
             film = film._replace(frames=film.frames[:200]) if quick else film
             films[name], found[name] = film, {}
             models = _models(rank, film.frames.shape[1], 1 if quick else PASSES[name])
