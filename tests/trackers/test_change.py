@@ -7,7 +7,7 @@ import pytest
 
 from thalweg.errors import ParameterError
 from thalweg.metrics import principal_angles
-from thalweg.trackers.angles import largest_angle
+from thalweg.trackers.angles import largest_angle, orthonormal
 from thalweg.trackers.change import Evidence, JumpTest
 
 Array = Any
@@ -100,3 +100,28 @@ def test_largest_angle_is_the_largest_principal_angle(angle: float) -> None:
     found = largest_angle(np.linalg.qr(U)[0], turned)
     assert found == pytest.approx(angle, rel=1e-9, abs=1e-14)
     assert found == pytest.approx(principal_angles(U.T, V.T)[0], rel=1e-9, abs=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("near", [1.0, 1e-1, 1e-3, 1e-12, 0.0])
+@pytest.mark.parametrize("scale", [1.0, 1e-18, 1e18])
+def test_orthonormal_has_orthonormal_columns_of_the_same_span(
+    dtype: type, near: float, scale: float
+) -> None:
+    rng = np.random.default_rng(0)
+    U = rng.normal(size=(40, 3))
+    U[:, 2] = U[:, 1] + near * U[:, 2]
+    U = (scale * U).astype(dtype)
+    Q = orthonormal(U)
+    eps = float(np.finfo(dtype).eps)
+    assert Q.dtype == dtype
+    assert np.abs(Q.T @ Q - np.eye(3)).max() < 20 * eps
+    outside = U.astype(float) - Q.astype(float) @ (Q.T.astype(float) @ U)
+    assert np.abs(outside).max() < 50 * eps * np.abs(U).max()
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-200, 1e200])
+def test_orthonormal_bears_any_scale(scale: float) -> None:
+    U = scale * np.random.default_rng(0).normal(size=(40, 3))
+    Q = orthonormal(U)
+    assert np.abs(Q.T @ Q - np.eye(3)).max() < 1e-14

@@ -310,6 +310,47 @@ def _good_share(r: Any, trial: Any, knee: Any, first: Any, last: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _size(w: Any) -> Any:
+    total = 0.0
+    for k in range(w.size):
+        total += w[k] * w[k]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _most(vector: Any, like: Any) -> Any:
+    """Return the largest of the lanes."""
+    lanes = np.empty(like.shape[2], like.dtype)
+    store(lanes, 0, vector)
+    return lanes.max()
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _closest(r: Any, knee: Any, like: Any) -> Any:
+    """Return how near the entry of r that is nearest to a knee is to it."""
+    nearest = fill(-knee, like)
+    for start in range(0, r.size, like.shape[2]):
+        value = load(r, start)
+        beyond = larger(value, -1.0 * value) - knee
+        nearest = larger(nearest, -1.0 * larger(beyond, -1.0 * beyond))
+    return -_most(nearest, like)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _reach(U: Any) -> Any:
+    """Return the norm of the longest row: no entry moves by more, for each unit of codes."""
+    B, K, lanes = U.shape
+    longest = fill(0.0, U)
+    for b in range(B):
+        square = fill(0.0, U)
+        for k in range(K):
+            entry = load(U, (b * K + k) * lanes)
+            square += entry * entry
+        longest = larger(longest, square)
+    return sqrt(_most(longest, U))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _near(r: Any, trial: Any, distance: Any) -> Any:
     """Tell whether no entry of r moves by more than a distance."""
     farthest = 0.0
@@ -320,18 +361,19 @@ def _near(r: Any, trial: Any, distance: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _huber(
-    U: Any, x: Any, knee: Any, ridge: Any, cap: Any, count: Any, w: Any, r: Any, desk: Any
+    U: Any, x: Any, knee: Any, ridge: Any, reach: Any, cap: Any, count: Any, w: Any, desk: Any
 ) -> Any:
     """Minimise sum_i huber(x_i - u_i' w; knee) over the first ``count`` entries, from w.
 
     It is min_s |x - U w - s|^2 / 2 + knee |s|_1. Newton's step is exact once it leaves every
-    entry on its side of the knees; before, it is made shorter or longer until it descends well.
-    The first steps, and those without an entry within the knees, are of reweighted least
-    squares. Return whether the minimum was reached within the cap on steps.
+    entry on its side of the knees, which need not be looked at if it is shorter than any way to
+    them, as it is with rows no longer than the ``reach``; before, it is made shorter or longer
+    until it descends well. The first steps, and those without an entry within the knees, are of
+    reweighted least squares. Return whether the minimum was reached within the cap on steps.
     """
     K, n = w.size, x.size
     G, g, delta = np.empty((K, K)), np.empty(K), np.empty(K)
-    side, weight, trial = desk[0, :n], desk[1, :n], desk[2, :n]
+    side, weight, r, trial = desk[0, :n], desk[1, :n], desk[2, :n], desk[3, :n]
     begun = bool(np.any(w != 0.0))
     edge = knee if knee < np.inf else U.dtype.type(0.0)
     if begun:
@@ -353,6 +395,10 @@ def _huber(
             _gram(U, weight, G)
         known = newton
         _solve(G, g, ridge, 0.0, delta)
+        if newton and reach * sqrt(_size(delta)) < _closest(r, knee, U):
+            for k in range(K):
+                w[k] += delta[k]
+            return True
         first = -np.dot(delta, g)
         changes, beyond = _advance(U, delta, r, knee, edge, trial, side, g)
         still = changes == 0.0 and (newton or _near(r, trial, _STILL * knee))
@@ -363,7 +409,7 @@ def _huber(
             delta *= share
             _, beyond = _advance(U, delta, r, knee, edge, trial, side, g)
             changes = n
-        r[:] = trial
+        r, trial = trial, r
         for k in range(K):
             w[k] += delta[k]
         if still and not careful:
@@ -372,19 +418,19 @@ def _huber(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sketch(U: Any, x: Any, knee: Any, ridge: Any, w: Any, desk: Any) -> Any:
+def _sketch(U: Any, x: Any, knee: Any, ridge: Any, reach: Any, w: Any, desk: Any) -> Any:
     """Set w to the minimum of Huber's function over a few of many blocks, to begin with."""
     blocks, lanes = U.shape[0] // _THIN, U.shape[2]
     if blocks < _MANY:
         return
     n = blocks * lanes
     atoms = np.empty((blocks, U.shape[1], lanes), U.dtype)
-    values, r = np.empty(n, U.dtype), np.empty(n, U.dtype)
+    values = np.empty(n, U.dtype)
     for b in range(blocks):
         atoms[b] = U[b * _THIN]
         here, source = b * lanes, b * _THIN * lanes
         values[here : here + lanes] = x[source : source + lanes]
-    _huber(atoms, values, knee, ridge, _CAP, n, w, r, desk)
+    _huber(atoms, values, knee, ridge, reach, _CAP, n, w, desk)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -448,22 +494,37 @@ def _temper(G: Any, ridge: Any, prior: Any, small: Any, w: Any, delta: Any) -> A
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _quantiles(r: Any, count: Any, K: Any) -> Any:
+    """Return median and low quantile of |r| without its K smallest, which a fit may make zero.
+
+    Of many entries about 1000, evenly spread, have to do.
+    """
+    stride = max(count // 1024, 1)
+    sizes = np.sort(np.abs(r[:count:stride]))
+    zeros = min(K, sizes.size - 1)
+    rest = sizes.size - zeros
+    return sizes[zeros + rest // 2], sizes[zeros + int(_LOW * rest)]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _reject(
     U: Any, x: Any, limit: Any, least: Any, ridge: Any, prior: Any, count: Any,
     w: Any, r: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
     """Fit the entries within the limit, until these stay the same.
 
-    Return their number, and :func:`_told` of the codes.
+    Return their number, :func:`_told` of the codes, and :func:`_quantiles` of the residuals
+    before.
 
     If fewer than ``least`` are left, few entries fit one another by chance: then the fit is left
     as it came, which all entries had a say in. Codes that the entries left hardly tell are made
     small at the end, by the prior.
     """
     K, n = w.size, x.size
-    G, g, delta, first = np.empty((K, K)), np.empty(K), np.zeros(K), w.copy()
+    G, g, delta, first = np.empty((K, K)), np.empty(K), np.empty(K), w.copy()
     side, weight = desk[0, :n], desk[1, :n]
-    changes, beyond = 0.0, _arrive(U, delta, r, limit, 0.0, r, side, weight, g, G)
+    changes, beyond = 0.0, _arrive(U, w, x, limit, 0.0, r, side, weight, g, G)
+    middle, low = _quantiles(r, count, K)
     for _ in range(_ROUNDS):
         if count - beyond < least:
             w[:] = first
@@ -486,7 +547,7 @@ def _reject(
     if prior > 0.0 and _temper(G, ridge, prior, _SMALL * limit * limit, w, delta):
         _, beyond = _advance(U, delta, r, limit, 0.0, r, side, g)
     _within(side, clean)
-    return count - beyond, _told(G, w)
+    return count - beyond, _told(G, w), middle, low
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -501,31 +562,19 @@ def _squares(r: Any, weight: Any, like: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _quantiles(r: Any, count: Any, K: Any) -> Any:
-    """Return median and low quantile of |r| without its K smallest, which a fit may make zero.
-
-    Of many entries about 1000, evenly spread, have to do.
-    """
-    stride = max(count // 1024, 1)
-    sizes = np.sort(np.abs(r[:count:stride]))
-    zeros = min(K, sizes.size - 1)
-    rest = sizes.size - zeros
-    return sizes[zeros + rest // 2], sizes[zeros + int(_LOW * rest)]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def _recurse(
     U: Any, D: Any, L: Any, w: Any, x: Any, clean: Any, forgetting: Any, floor: Any, step: Any
 ) -> Any:
     """Set H = forgetting H + w w' and u += step (x - w'u) H^-1 w in each row of the clean ones.
 
-    Rows that are not clean forget as well. The factors follow Gill, Golub, Murray and Saunders
-    (1974), method C1, from which the gain H^-1 w is one back substitution away: with
-    H+ = L+ D+ L+', the numbers b of that method are D+^-1 L+^-1 w.
+    Rows that are not clean forget as well. Return :func:`_reach` of U. The factors follow Gill,
+    Golub, Murray and Saunders (1974), method C1, from which the gain H^-1 w is one back
+    substitution away: with H+ = L+ D+ L+', the numbers b of that method are D+^-1 L+^-1 w.
     """
     B, K, lanes = U.shape
     triangle = L.shape[1]
     p, gain = np.empty(K * lanes, U.dtype), np.empty(K * lanes, U.dtype)
+    longest = fill(0.0, U)
     for b in range(B):
         mark, error, left = load(clean, b * lanes), load(x, b * lanes), fill(1.0, U)
         for r in range(K):
@@ -544,6 +593,7 @@ def _recurse(
             store(gain, r * lanes, weighted * inverse)
             left *= old * inverse
         error *= step * mark
+        square = fill(0.0, U)
         for j in range(K - 1, -1, -1):
             z = load(gain, j * lanes)
             for r in range(j + 1, K):
@@ -551,7 +601,11 @@ def _recurse(
                 z -= entry * load(gain, r * lanes)
             store(gain, j * lanes, z)
             atom = (b * K + j) * lanes
-            store(U, atom, load(U, atom) + error * z)
+            moved = load(U, atom) + error * z
+            store(U, atom, moved)
+            square += moved * moved
+        longest = larger(longest, square)
+    return sqrt(_most(longest, U))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -605,7 +659,7 @@ def _few(count: Any, K: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fit(
-    U: Any, x: Any, count: Any, scale: Any, prior: Any, rule: Any, admm: Any,
+    U: Any, x: Any, count: Any, scale: Any, prior: Any, rule: Any, admm: Any, reach: Any,
     w: Any, r: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
     """Fit a sample, and reject what lies beyond the limit of the rule.
@@ -615,43 +669,31 @@ def _fit(
     is rejected, how many more entries were kept than there are codes, the size of the codes as far
     as the entries tell it, and whether the convex problem was solved.
     """
-    K, ridge = w.size, _RIDGE * np.finfo(U.dtype).eps
+    K, ridge, kind = w.size, _RIDGE * np.finfo(U.dtype).eps, U.dtype.type
     known = scale > 0.0
     w[:] = 0.0
-    solved, size = True, 0.0
     if _few(count, K):
         size = _least_squares(U, x, ridge, prior, w, r, desk)
+        middle, low = _quantiles(r, count, K)
+        scale = scale if known else 1.4826 * middle
+        limit = rule[1] * scale
+        kept = count if _squares(r, desk[1], U) <= limit * limit * (count - K) else 0
+        clean[:] = 1.0 if kept else 0.0
+        return scale, middle, low, kept - K, size, True
+    knee = kind(rule[0] * scale if known else 1e-2 * _quantiles(x, count, 0)[0])
+    if admm.size > 0:
+        solved = _admm(U, x, knee, ridge, count, admm, w, r, desk)
     else:
-        knee = U.dtype.type(rule[0] * scale if known else 1e-2 * _quantiles(x, count, 0)[0])
-        if admm.size > 0:
-            solved = _admm(U, x, knee, ridge, count, admm, w, r, desk)
-        else:
-            _sketch(U, x, knee, ridge, w, desk)
-            solved = _huber(U, x, knee, ridge, _CAP, count, w, r, desk)
-    middle, low = _quantiles(r, count, K)
+        _sketch(U, x, knee, ridge, reach, w, desk)
+        solved = _huber(U, x, knee, ridge, reach, _CAP, count, w, desk)
     if not known:
-        scale = 1.4826 * middle
-    limit = rule[1] * scale
-    if not _few(count, K):
-        least = max(K + 1, int(_BELIEVED * count))
-        kept, size = _reject(
-            U, x, U.dtype.type(limit), least, ridge, prior, count, w, r, clean, desk
-        )
-    elif _squares(r, desk[1], U) <= limit * limit * (count - K):
-        clean[:] = 1.0
-        kept = count
-    else:
-        clean[:] = 0.0
-        kept = 0
+        _advance(U, w, x, kind(np.inf), 0.0, r, desk[0, : x.size], np.empty(K))
+        scale = 1.4826 * _quantiles(r, count, K)[0]
+    least = max(K + 1, int(_BELIEVED * count))
+    kept, size, middle, low = _reject(
+        U, x, kind(rule[1] * scale), least, ridge, prior, count, w, r, clean, desk
+    )
     return scale, middle, low, kept - K, size, solved
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _size(w: Any) -> Any:
-    total = 0.0
-    for k in range(w.size):
-        total += w[k] * w[k]
-    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -737,17 +779,17 @@ def _learn(
 
     ``motion`` holds the forgetting factor, the first weight of the basis in samples, and the
     sine above which the adaptive step is 1 (0: it always is). A sample has the ``typical``
-    |w|^2, or its own if that is 0.
+    |w|^2, or its own if that is 0. Return :func:`_reach` of the basis, or 0 if it stays.
     """
     size = _size(w)
     if not size > 0.0:
-        return
+        return 0.0
     if D[0, 0, 0] == 0.0:
         D[:] = motion[1] * (typical if typical > 0.0 else size) / w.size
     sine = sqrt(squares / (squares + size))  # [T] (26)
     step = sine if sine <= motion[2] else 1.0
     kind = U.dtype.type
-    _recurse(U, D, L, w, x, clean, kind(motion[0]), kind(_FLOOR * size), kind(step))
+    return _recurse(U, D, L, w, x, clean, kind(motion[0]), kind(_FLOOR * size), kind(step))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -794,8 +836,9 @@ def track_rejecting(
     """
     K, n = U.shape[1], U.shape[0] * U.shape[2]
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(K, U.dtype)
-    desk, shelf = np.empty((3, n), U.dtype), np.empty((5, n), U.dtype)
+    desk, shelf = np.empty((4, n), U.dtype), np.empty((5, n), U.dtype)
     x, r, clean, whole, kept = shelf[0], shelf[1], shelf[2], shelf[3], shelf[4]
+    reach = _reach(U)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         if count == 0:
@@ -809,7 +852,7 @@ def track_rejecting(
         known = 0.0 if listening else sqrt(noise[0])
         prior = noise[0] * K / noise[3] if known > 0.0 and noise[3] > 0.0 else 0.0
         scale, middle, low, spare, size, _ = _fit(
-            atoms, x[:m], count, known, prior, rule, admm, w, r[:m], clean[:m], desk
+            atoms, x[:m], count, known, prior, rule, admm, reach, w, r[:m], clean[:m], desk
         )
         H[t] = w
         _put_outliers(index, count, r, clean, R[t])
@@ -823,7 +866,8 @@ def track_rejecting(
             _hear(noise, squares, low, spare, rule)
         if _believe(noise, spare, count, K, size, rule):
             values, marks = _scatter(index, count, x, clean, whole, kept)
-            _learn(U, D, L, w, values, marks, squares, noise[3], motion)
+            moved = _learn(U, D, L, w, values, marks, squares, noise[3], motion)
+            reach = moved if moved > 0.0 else reach
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -852,7 +896,7 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
     n = U.shape[0] * U.shape[2]
     ridge = _RIDGE * np.finfo(U.dtype).eps
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
-    x, r, desk = np.empty(n, U.dtype), np.empty(n, U.dtype), np.empty((3, n), U.dtype)
+    x, desk, reach = np.empty(n, U.dtype), np.empty((4, n), U.dtype), _reach(U)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
@@ -861,8 +905,8 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
             w[:] = H[t]
             atoms = _gather(X[t], U, index, count, x, room)
             m = atoms.shape[0] * U.shape[2]
-            bend = np.inf if _few(count, w.size) else knee
-            solved[t] = _huber(atoms, x[:m], U.dtype.type(bend), ridge, cap, count, w, r[:m], desk)
+            bend = U.dtype.type(np.inf if _few(count, w.size) else knee)
+            solved[t] = _huber(atoms, x[:m], bend, ridge, reach, cap, count, w, desk)
         H[t] = w
 
 
@@ -878,8 +922,8 @@ def rejecting_codes(
     """
     n = U.shape[0] * U.shape[2]
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
-    desk, shelf = np.empty((3, n), U.dtype), np.empty((3, n), U.dtype)
-    x, r, clean = shelf[0], shelf[1], shelf[2]
+    desk, shelf = np.empty((4, n), U.dtype), np.empty((3, n), U.dtype)
+    x, r, clean, reach = shelf[0], shelf[1], shelf[2], _reach(U)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
@@ -889,7 +933,7 @@ def rejecting_codes(
             atoms = _gather(X[t], U, index, count, x, room)
             m = atoms.shape[0] * U.shape[2]
             _, _, _, _, _, solved[t] = _fit(
-                atoms, x[:m], count, scale, prior, rule, admm, w, r[:m], clean[:m], desk
+                atoms, x[:m], count, scale, prior, rule, admm, reach, w, r[:m], clean[:m], desk
             )
         _put_outliers(index, count, r, clean, R[t])
         H[t] = w

@@ -15,7 +15,7 @@ from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
 from thalweg.trackers import Track, Tracker
-from thalweg.trackers.angles import largest_angle
+from thalweg.trackers.angles import largest_angle, orthonormal
 from thalweg.trackers.change import JumpTest
 from thalweg.trackers.start import robust_basis
 
@@ -241,7 +241,7 @@ class Tracking(StreamFit, Factorization):
             self.state_, _ = tracker.step(tracker.init(U), V, seen)
         if enough:
             self._waiting = None
-            self._before = np.linalg.qr(self.state_.U)[0]
+            self._before = orthonormal(self.state_.U)
 
     def _enough(self, V: Array, seen: Mask) -> bool:
         """Tell whether there are samples enough for a start."""
@@ -258,7 +258,7 @@ class Tracking(StreamFit, Factorization):
         self.evidence_, jumped = _TEST.step(self.evidence_, track.error)
         if not looking:
             return
-        now = np.linalg.qr(self.state_.U)[0]
+        now = orthonormal(self.state_.U)
         self.drift_ = np.append(self.drift_, largest_angle(now, self._before))[-_KEPT:]
         self._before = now
         if jumped:

@@ -1,11 +1,27 @@
 """Rows of a basis in blocks, as the kernels want them, and samples as rows."""
 
+from math import prod
+
 import numpy as np
 
 from thalweg._kernels import BYTES
 from thalweg._typing import Array, Mask
 
-__all__ = ["as_rows", "pack", "unpack"]
+__all__ = ["as_rows", "copied", "pack", "unpack"]
+
+
+def copied(array: Array) -> Array:
+    """Return a copy that begins where a vector may: one that straddles lines is read twice."""
+    blocks = _room(array.shape, array.dtype)
+    blocks[...] = array
+    return blocks
+
+
+def _room(shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    size = prod(shape) * dtype.itemsize
+    room = np.empty(size + BYTES, dtype=np.uint8)
+    first = -room.ctypes.data % BYTES
+    return room[first : first + size].view(dtype).reshape(shape)
 
 
 def pack(U: Array) -> Array:
@@ -13,7 +29,7 @@ def pack(U: Array) -> Array:
     (F, K), lanes = U.shape, BYTES // U.itemsize
     padded = np.zeros((-(-F // lanes) * lanes, K), dtype=U.dtype)
     padded[:F] = U
-    return np.ascontiguousarray(padded.reshape(-1, lanes, K).transpose(0, 2, 1))
+    return copied(padded.reshape(-1, lanes, K).transpose(0, 2, 1))
 
 
 def unpack(blocks: Array, F: int) -> Array:

@@ -4,7 +4,51 @@ import numpy as np
 
 from thalweg._typing import Array
 
-__all__ = ["largest_angle"]
+__all__ = ["largest_angle", "orthonormal"]
+
+_APART = 0.01  # of the longest column that the others have to be away from those before them
+
+
+def orthonormal(U: Array) -> Array:
+    """Return a basis with orthonormal columns of what the columns of U span.
+
+    It is U times the inverse factor of its Gram matrix, twice so that rounding is no more than
+    in Householder's way, which takes longer and is left to columns that are nearly dependent.
+
+    Parameters
+    ----------
+    U : array of shape (F, K)
+        A basis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.angles import orthonormal
+    >>> orthonormal(np.array([[2.0, 3.0], [0.0, 4.0]])).round(12)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    Q = U
+    for _ in range(2):
+        factor = _factor(Q)
+        if factor is None:
+            return np.linalg.qr(U)[0]
+        Q = Q @ np.linalg.inv(factor).T
+    return Q
+
+
+def _factor(Q: Array) -> Array | None:
+    """Return the Cholesky factor of the Gram matrix, or None if it says too little."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram = Q.T @ Q
+    if not np.isfinite(gram).all():
+        return None
+    try:
+        factor = np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diag(factor)
+    return factor if pivots.min() >= _APART * pivots.max() else None
 
 
 def largest_angle(P: Array, Q: Array) -> float:

@@ -9,7 +9,7 @@ from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.trackers import Track
-from thalweg.trackers._blocks import as_rows, pack, unpack
+from thalweg.trackers._blocks import as_rows, copied, pack, unpack
 from thalweg.trackers._encoders import LeastSquares
 from thalweg.trackers._rows import Rows, first_rows, motion
 
@@ -61,7 +61,7 @@ class Petrels:
     def step(self, state: Rows, V: Array, seen: Mask | None = None) -> tuple[Rows, Track]:
         """Return the state after the columns of V, and their codes."""
         X, mask = as_rows(V, seen, state.U.dtype)
-        U, D, L = pack(state.U), state.D.copy(), state.L.copy()
+        U, D, L = pack(state.U), copied(state.D), copied(state.L)
         H, error = np.empty((len(X), U.shape[1]), dtype=U.dtype), np.empty(len(X))
         way = motion(self.forgetting, self.step_size, self.ridge)
         _kernels.track_least_squares(X, mask, U, D, L, way, H, error)

@@ -12,7 +12,7 @@ from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.trackers import Track
-from thalweg.trackers._blocks import as_rows, pack, unpack
+from thalweg.trackers._blocks import as_rows, copied, pack, unpack
 from thalweg.trackers._encoders import Rejecting
 from thalweg.trackers._noise import variance_within
 from thalweg.trackers._rows import first_rows, motion
@@ -126,7 +126,7 @@ class PetrelsADMM:
     def step(self, state: Clean, V: Array, seen: Mask | None = None) -> tuple[Clean, Track]:
         """Return the state after the columns of V, and their codes and outliers."""
         X, mask = as_rows(V, seen, state.U.dtype)
-        U, D, L, noise = pack(state.U), state.D.copy(), state.L.copy(), state.noise.copy()
+        U, D, L, noise = pack(state.U), copied(state.D), copied(state.L), state.noise.copy()
         H, R = np.empty((len(X), U.shape[1]), dtype=U.dtype), np.empty_like(X)
         error = np.empty(len(X))
         way = motion(self.forgetting, self.step_size, self.ridge)
