@@ -739,9 +739,7 @@ class Cleaned(NamedTuple):
     size: float = 0.0
 
 
-def cleaned(
-    x: Array, U: Array, scale: float, knee: float, limit: float, prior: float = 0.0
-) -> Cleaned:
+def cleaned(x: Array, U: Array, scale: float, knee: float, limit: float, prior: float) -> Cleaned:
     """Fit a sample, all of it seen, and leave out what is farther than ``limit * scale``.
 
     With a scale of 0 it is taken from the sample's own residual. If less than 30 % would stay,
@@ -759,11 +757,14 @@ def cleaned(
 
 def tempered(h: Array, U: Array, prior: float) -> Array:
     """Return h with less of those directions in which the rows of U are small."""
-    if prior == 0.0:
-        return h
     told, Q = np.linalg.eigh(U.T @ U)
-    prior = min(prior, 0.1 * told.mean())
     return Q @ ((1 - (prior / (prior + np.maximum(told, 0.0))) ** 3) * (Q.T @ h))
+
+
+def bounded(prior: float, U: Array, n: int) -> float:
+    """Return the prior: at most a tenth of what n usual rows tell of a code, and not nothing."""
+    usual = n * float(np.mean(U**2))
+    return max(min(prior, 0.1 * usual), 1e2 * float(np.finfo(U.dtype).eps) * usual)
 
 
 def fitted(x: Array, U: Array, scale: float, knee: float, limit: float, prior: float) -> Cleaned:
@@ -797,7 +798,8 @@ def rejecting_codes(
     H, R = np.zeros((len(X), U.shape[1])), np.zeros(X.shape)
     for t, (x, there) in enumerate(zip(X, seen, strict=True)):
         if there.any():
-            found = cleaned(x[there], U[there], scale, knee, limit, prior)
+            least = bounded(prior, U, int(there.sum()))
+            found = cleaned(x[there], U[there], scale, knee, limit, least)
             H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
     return H, R
 
@@ -867,7 +869,7 @@ def track_rejecting(
         listening = noise.n_samples < listen
         scale = 0.0 if listening else sqrt(noise.variance)
         known = not listening and noise.size > 0
-        prior = noise.variance * K / noise.size if known else 0.0
+        prior = bounded(noise.variance * K / noise.size if known else 0.0, U, n)
         found = cleaned(x[there], U[there], scale, rule[0], rule[1], prior)
         H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
         if n <= K:

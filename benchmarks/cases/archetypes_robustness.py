@@ -3,9 +3,9 @@
 Figures
     [A] 5 (noise), 6 (sparsity), 7 (rank), 8 (weight, with the validation loss).
 Data
-    ``archetypal_mixtures``, m = 200, n = 300 ([A]: 5000; 100 with ``--quick``), k = 15, a fifth
+    ``archetypal_mixtures``, m = 200, n = 1000 ([A]: 5000; 100 with ``--quick``), k = 15, a fifth
     of the archetypes' entries zero; shares of the samples uniform as in [A], and Dirichlet 0.1,
-    where samples come near the archetypes. One seed.
+    where samples come near the archetypes. Three seeds (one with ``--quick``).
 Settings
     SAA: ``start="projections"``, weight 1. AA: the same without sparsity. Rivals from one random
     start, their parameters set to meet the sparsity: the penalty of KP and the sparseness of
@@ -48,7 +48,7 @@ TRUTH, FROM = 0.8, 0.75  # share of nonzeros, and that from which on sparsity is
 
 def run(quick: bool) -> dict[str, Any]:
     """Measure all figures on both kinds of data."""
-    n, seeds = (100 if quick else 300), 1
+    n, seeds = (100, 1) if quick else (1000, 3)
     with _threads.limit(1):
         return {
             name: {

@@ -237,6 +237,31 @@ def test_gaps_are_filled_and_the_rest_stays(cls: Any) -> None:
     assert np.linalg.norm((filled - data.clean)[gaps]) < 0.3 * np.linalg.norm(data.clean[gaps])
 
 
+@EACH
+def test_a_feature_that_was_never_seen_tells_nothing(cls: Any) -> None:
+    """Its row is rounding at most, and the inverse of that must not come back as codes."""
+    X = stream(400, 12, 3, outlier_density=0.0, missing=0.0).X.copy()
+    alone, largest = np.full((2, 12), np.nan), float(np.abs(X).max())
+    alone[0, 0], alone[1, :2] = largest, X[0, :2]
+    X[:, 0] = np.nan
+    model = cls(3, random_state=0).fit(X)
+    assert np.abs(model.fill(alone)).max() < 10 * largest
+    assert np.isfinite(model.partial_fit(alone).components_).all()
+
+
+def test_a_start_after_a_jump_forgets_features_that_are_gone(shared_data: Any) -> None:
+    """One of these sensors has failed for good before a new start is made."""
+    with np.load(shared_data("airquality_uci.npz"), allow_pickle=False) as data:
+        X = data["X"].astype(np.float64)
+    X = (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+    hidden = (np.random.default_rng(0).random(X.shape) < 0.3) & ~np.isnan(X)
+    dirty = np.where(hidden, np.nan, X)
+    model = PetrelsADMM(4, random_state=0).fit(dirty)
+    filled = model.fill(dirty)
+    assert model.jumps_.size > 0
+    assert np.sqrt(np.mean((filled - X)[hidden] ** 2)) < 1.0  # what the mean would leave
+
+
 @OURS
 def test_completion_is_several_passes_and_a_fill(cls: Any) -> None:
     data = stream(200, 40, 2, outlier_density=0.0, missing=0.5)

@@ -125,6 +125,23 @@ def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float, prior: float)
     assert not R[~seen].any()
 
 
+@DTYPES
+@pytest.mark.parametrize("length", [0.0, 1e-3, 1.0])
+def test_rows_that_are_rounding_tell_nothing(dtype: Any, length: float) -> None:
+    """A row of so many rounding errors has no larger codes than one of the usual length."""
+    U = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 3)))[0].astype(dtype)
+    U[4] = length * np.finfo(dtype).eps
+    X, seen, usual = np.ones((1, 30), dtype), np.zeros((1, 30), dtype=bool), (30 / 3) ** 0.5
+    seen[0, 4] = True
+    (H, R, _), solved = room(X, 3), np.empty(1, dtype=bool)
+    _kernels.least_squares_codes(X, seen, pack(U), H)
+    assert np.linalg.norm(H) < usual
+    H[:] = 7
+    rule, none = np.array(RULE), np.array(())
+    _kernels.rejecting_codes(X, seen, pack(U), 0.1, 0.01, rule, none, H, R, solved)
+    assert np.linalg.norm(H) < usual
+
+
 # --- tracking ------------------------------------------------------------------------------------
 
 

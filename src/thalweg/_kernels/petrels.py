@@ -20,6 +20,8 @@ from thalweg._kernels.lanes import above, fill, larger, load, store, total
 # Share of the mean diagonal, in units of the rounding error, that is added to it, so that fewer
 # entries than codes still have one answer, close to that of least norm.
 _RIDGE = 1e4
+# The same of what so many rows usually tell of a code: rows that are rounding tell nothing.
+_ROUNDING = 1e2
 _CORRECTED = 3  # solutions with it, each of what the ones before have left
 _TEAM = 8  # blocks whose products are added up in lanes before they are summed
 _FEW = 16  # one entry of so many is few enough to correct a matrix instead of making it anew
@@ -32,7 +34,8 @@ _THIN = 16  # blocks of which one is looked at first, where there are many
 _MANY = 32  # blocks of these that are worth it
 _ROUNDS = 10  # of rejection
 _SMALL = 1e-16  # of a squared limit that a step by the prior has to be worth
-# Share of the mean eigenvalue that the prior is at most: codes that entries tell better are theirs.
+# Share of what so many rows usually tell of a code that the prior is at most: codes that entries
+# tell better are theirs.
 _HARDLY = 0.1
 _BELIEVED = 0.3  # share of the entries that a fit has to keep
 LISTEN = 16  # samples that only tell the noise level, before any changes the basis
@@ -239,10 +242,10 @@ def _substitute(G: Any, g: Any) -> Any:
 def _solve(gram: Any, right: Any, ridge: Any, prior: Any, x: Any) -> Any:
     """Solve G x = g, of which G has its lower half; if it is singular close to least norm.
 
-    It is done with a ridge, a share of the mean diagonal or the ``prior`` if that is more (up to
-    another share), whose effect on x is then taken off as far as G allows: a bias, however small,
-    would add up in a basis that codes are found with again and again. An eigenvalue e of G is left
-    with a share of 1 - (ridge / (ridge + e))^3 of its solution.
+    It is done with a ridge, a share of the mean diagonal or the ``prior`` if that is more, whose
+    effect on x is then taken off as far as G allows: a bias, however small, would add up in a
+    basis that codes are found with again and again. An eigenvalue e of G is left with a share of
+    1 - (ridge / (ridge + e))^3 of its solution.
     """
     G, g = gram.copy(), right.copy()
     K = g.size
@@ -252,7 +255,7 @@ def _solve(gram: Any, right: Any, ridge: Any, prior: Any, x: Any) -> Any:
         mean += G[k, k] / K
     if not mean > 0.0:
         return
-    added = max(ridge * mean, min(prior, _HARDLY * mean))
+    added = max(ridge * mean, prior)
     for k in range(K):
         G[k, k] += added
     for j in range(K):
@@ -337,17 +340,25 @@ def _closest(r: Any, knee: Any, like: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _reach(U: Any) -> Any:
-    """Return the norm of the longest row: no entry moves by more, for each unit of codes."""
+def _extent(U: Any) -> Any:
+    """Return the norm of the longest row, and the sum of squares of all."""
     B, K, lanes = U.shape
-    longest = fill(0.0, U)
+    longest, energy = fill(0.0, U), 0.0
     for b in range(B):
         square = fill(0.0, U)
-        for k in range(K):
+        for k in range(K - 1, -1, -1):  # as in the recursion, to the last bit
             entry = load(U, (b * K + k) * lanes)
             square += entry * entry
         longest = larger(longest, square)
-    return sqrt(_most(longest, U))
+        energy += total(square)
+    return sqrt(_most(longest, U)), energy
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bounded(prior: Any, extent: Any, count: Any, F: Any, U: Any) -> Any:
+    """Return the prior within shares of what ``count`` of F rows usually tell of a code."""
+    usual = extent[1] * count / (F * U.shape[1])
+    return max(min(prior, _HARDLY * usual), _ROUNDING * np.finfo(U.dtype).eps * usual)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -477,12 +488,10 @@ def _temper(G: Any, ridge: Any, prior: Any, small: Any, w: Any, delta: Any) -> A
         for m in range(K):
             right[k] += G[max(k, m), min(k, m)] * w[m]
     _solve(G, right, ridge, prior, delta)
-    far = trace = 0.0
-    for k in range(K):
-        trace += G[k, k]
+    far = 0.0
     for k in range(K):
         delta[k] -= w[k]
-        far += min(prior, _HARDLY * trace / K) * delta[k] * delta[k]
+        far += prior * delta[k] * delta[k]
     for k in range(K):
         for m in range(K):
             far += G[max(k, m), min(k, m)] * delta[k] * delta[m]
@@ -544,7 +553,7 @@ def _reject(
     if changes != 0.0:
         _within(side, weight)
         _gram(U, weight, G)
-    if prior > 0.0 and _temper(G, ridge, prior, _SMALL * limit * limit, w, delta):
+    if _temper(G, ridge, prior, _SMALL * limit * limit, w, delta):
         _, beyond = _advance(U, delta, r, limit, 0.0, r, side, g)
     _within(side, clean)
     return count - beyond, _told(G, w), middle, low
@@ -567,14 +576,14 @@ def _recurse(
 ) -> Any:
     """Set H = forgetting H + w w' and u += step (x - w'u) H^-1 w in each row of the clean ones.
 
-    Rows that are not clean forget as well. Return :func:`_reach` of U. The factors follow Gill,
+    Rows that are not clean forget as well. Return :func:`_extent` of U. The factors follow Gill,
     Golub, Murray and Saunders (1974), method C1, from which the gain H^-1 w is one back
     substitution away: with H+ = L+ D+ L+', the numbers b of that method are D+^-1 L+^-1 w.
     """
     B, K, lanes = U.shape
     triangle = L.shape[1]
     p, gain = np.empty(K * lanes, U.dtype), np.empty(K * lanes, U.dtype)
-    longest = fill(0.0, U)
+    longest, energy = fill(0.0, U), 0.0
     for b in range(B):
         mark, error, left = load(clean, b * lanes), load(x, b * lanes), fill(1.0, U)
         for r in range(K):
@@ -605,7 +614,8 @@ def _recurse(
             store(U, atom, moved)
             square += moved * moved
         longest = larger(longest, square)
-    return sqrt(_most(longest, U))
+        energy += total(square)
+    return sqrt(_most(longest, U)), energy
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -659,8 +669,8 @@ def _few(count: Any, K: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _fit(
-    U: Any, x: Any, count: Any, scale: Any, prior: Any, rule: Any, admm: Any, reach: Any,
-    w: Any, r: Any, clean: Any, desk: Any,
+    U: Any, x: Any, count: Any, scale: Any, prior: Any, rule: Any, admm: Any, extent: Any,
+    F: Any, w: Any, r: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
     """Fit a sample, and reject what lies beyond the limit of the rule.
 
@@ -668,8 +678,12 @@ def _fit(
     were seen, all are kept or none. Return the scale, a median and a low residual before anything
     is rejected, how many more entries were kept than there are codes, the size of the codes as far
     as the entries tell it, and whether the convex problem was solved.
+
+    ``extent`` is that of the whole basis of F rows: where those seen are much shorter than usual,
+    the prior has its say.
     """
     K, ridge, kind = w.size, _RIDGE * np.finfo(U.dtype).eps, U.dtype.type
+    prior, reach = _bounded(prior, extent, count, F, U), extent[0]
     known = scale > 0.0
     w[:] = 0.0
     if _few(count, K):
@@ -779,11 +793,11 @@ def _learn(
 
     ``motion`` holds the forgetting factor, the first weight of the basis in samples, and the
     sine above which the adaptive step is 1 (0: it always is). A sample has the ``typical``
-    |w|^2, or its own if that is 0. Return :func:`_reach` of the basis, or 0 if it stays.
+    |w|^2, or its own if that is 0. Return the :func:`_extent` of the basis, or zeros if it stays.
     """
     size = _size(w)
     if not size > 0.0:
-        return 0.0
+        return 0.0, 0.0
     if D[0, 0, 0] == 0.0:
         D[:] = motion[1] * (typical if typical > 0.0 else size) / w.size
     sine = sqrt(squares / (squares + size))  # [T] (26)
@@ -806,6 +820,7 @@ def track_least_squares(
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(K, U.dtype)
     desk, shelf = np.empty((2, n), U.dtype), np.empty((4, n), U.dtype)
     x, r, whole, kept = shelf[0], shelf[1], shelf[2], shelf[3]
+    extent = _extent(U)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         if count == 0:
@@ -814,11 +829,13 @@ def track_least_squares(
             continue
         atoms = _gather(X[t], U, index, count, x, room)
         m = atoms.shape[0] * U.shape[2]
-        _least_squares(atoms, x[:m], ridge, 0.0, w, r[:m], desk)
+        least = _bounded(0.0, extent, count, X.shape[1], U)
+        _least_squares(atoms, x[:m], ridge, least, w, r[:m], desk)
         H[t] = w
         error[t] = _quantiles(r, count, K)[0] if count > K else np.nan
         values, marks = _scatter(index, count, x, desk[1], whole, kept)
-        _learn(U, D, L, w, values, marks, _squares(r, desk[1], atoms), 0.0, motion)
+        moved = _learn(U, D, L, w, values, marks, _squares(r, desk[1], atoms), 0.0, motion)
+        extent = moved if moved[0] > 0.0 else extent
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -838,7 +855,7 @@ def track_rejecting(
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(K, U.dtype)
     desk, shelf = np.empty((4, n), U.dtype), np.empty((5, n), U.dtype)
     x, r, clean, whole, kept = shelf[0], shelf[1], shelf[2], shelf[3], shelf[4]
-    reach = _reach(U)
+    extent = _extent(U)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         if count == 0:
@@ -852,8 +869,9 @@ def track_rejecting(
         known = 0.0 if listening else sqrt(noise[0])
         prior = noise[0] * K / noise[3] if known > 0.0 and noise[3] > 0.0 else 0.0
         scale, middle, low, spare, size, _ = _fit(
-            atoms, x[:m], count, known, prior, rule, admm, reach, w, r[:m], clean[:m], desk
-        )
+            atoms, x[:m], count, known, prior, rule, admm, extent, X.shape[1],
+            w, r[:m], clean[:m], desk,
+        )  # fmt: skip
         H[t] = w
         _put_outliers(index, count, r, clean, R[t])
         error[t] = middle if count > K else np.nan
@@ -867,7 +885,7 @@ def track_rejecting(
         if _believe(noise, spare, count, K, size, rule):
             values, marks = _scatter(index, count, x, clean, whole, kept)
             moved = _learn(U, D, L, w, values, marks, squares, noise[3], motion)
-            reach = moved if moved > 0.0 else reach
+            extent = moved if moved[0] > 0.0 else extent
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -876,14 +894,16 @@ def least_squares_codes(X: Any, seen: Any, U: Any, H: Any) -> Any:
     n = U.shape[0] * U.shape[2]
     ridge = _RIDGE * np.finfo(U.dtype).eps
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
-    x, r, desk = np.empty(n, U.dtype), np.empty(n, U.dtype), np.empty((3, n), U.dtype)
+    x, r, desk = np.empty(n, U.dtype), np.empty(n, U.dtype), np.empty((2, n), U.dtype)
+    extent = _extent(U)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
         if count > 0:
             atoms = _gather(X[t], U, index, count, x, room)
             m = atoms.shape[0] * U.shape[2]
-            _least_squares(atoms, x[:m], ridge, 0.0, w, r[:m], desk)
+            least = _bounded(0.0, extent, count, X.shape[1], U)
+            _least_squares(atoms, x[:m], ridge, least, w, r[:m], desk)
         H[t] = w
 
 
@@ -896,7 +916,7 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
     n = U.shape[0] * U.shape[2]
     ridge = _RIDGE * np.finfo(U.dtype).eps
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
-    x, desk, reach = np.empty(n, U.dtype), np.empty((4, n), U.dtype), _reach(U)
+    x, desk, reach = np.empty(n, U.dtype), np.empty((4, n), U.dtype), _extent(U)[0]
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
@@ -923,7 +943,7 @@ def rejecting_codes(
     n = U.shape[0] * U.shape[2]
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
     desk, shelf = np.empty((4, n), U.dtype), np.empty((3, n), U.dtype)
-    x, r, clean, reach = shelf[0], shelf[1], shelf[2], _reach(U)
+    x, r, clean, extent = shelf[0], shelf[1], shelf[2], _extent(U)
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
@@ -933,7 +953,8 @@ def rejecting_codes(
             atoms = _gather(X[t], U, index, count, x, room)
             m = atoms.shape[0] * U.shape[2]
             _, _, _, _, _, solved[t] = _fit(
-                atoms, x[:m], count, scale, prior, rule, admm, reach, w, r[:m], clean[:m], desk
-            )
+                atoms, x[:m], count, scale, prior, rule, admm, extent, X.shape[1],
+                w, r[:m], clean[:m], desk,
+            )  # fmt: skip
         _put_outliers(index, count, r, clean, R[t])
         H[t] = w

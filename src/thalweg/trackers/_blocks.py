@@ -7,7 +7,10 @@ import numpy as np
 from thalweg._kernels import BYTES
 from thalweg._typing import Array, Mask
 
-__all__ = ["as_rows", "copied", "pack", "unpack"]
+__all__ = ["as_rows", "copied", "pack", "told", "unpack"]
+
+# Length of a row, in units of the rounding error and of the usual one, that tells nothing.
+_ROUNDING = 1e2
 
 
 def copied(array: Array) -> Array:
@@ -43,3 +46,14 @@ def as_rows(V: Array, seen: Mask | None, dtype: np.dtype) -> tuple[Array, Mask]:
     X = np.ascontiguousarray(V.T, dtype=dtype)
     mask = np.ones(X.shape, dtype=np.bool_) if seen is None else np.ascontiguousarray(seen.T)
     return X, mask
+
+
+def told(W: Array) -> Array:
+    """Return W with zeros for rows that are nothing but rounding.
+
+    That is what turning a basis leaves of features that were never seen; a sample of which no
+    other feature is seen would get codes as large as the inverse of it.
+    """
+    lengths = np.linalg.norm(W, axis=1)
+    least = _ROUNDING * np.finfo(W.dtype).eps * np.sqrt(np.mean(np.square(lengths)))
+    return np.where((lengths > least)[:, None], W, W.dtype.type(0))

@@ -8,7 +8,7 @@ import numpy as np
 from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
-from thalweg.trackers._blocks import as_rows
+from thalweg.trackers._blocks import as_rows, told
 
 __all__ = ["RobustFit"]
 
@@ -52,7 +52,7 @@ class RobustFit:
         """Return codes and outliers of the columns of V, each as if it were alone."""
         X, mask = as_rows(V, seen, W.dtype)
         H = np.empty((len(X), W.shape[1]), dtype=W.dtype)
-        solved, U = np.empty(len(X), dtype=np.bool_), np.ascontiguousarray(W.T)
+        solved, U = np.empty(len(X), dtype=np.bool_), np.ascontiguousarray(told(W).T)
         how = self.ridge, self.threshold, self.rho, self.tol, self.max_iter
         _kernels.robust_codes(U, X, mask, *how, H, solved)
         residual = X - H @ U

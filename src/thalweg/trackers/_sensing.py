@@ -8,7 +8,7 @@ import numpy as np
 from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
-from thalweg.trackers._blocks import as_rows
+from thalweg.trackers._blocks import as_rows, told
 
 __all__ = ["Recovered", "Sensing"]
 
@@ -59,7 +59,7 @@ class Sensing:
             float(unit if value is None else value)
             for value, unit in zip(given, (_NOISE, self.limit), strict=True)
         )
-        basis = np.ascontiguousarray(W.T, dtype=np.float64)
+        basis = np.ascontiguousarray(told(W).T, dtype=np.float64)
         B, F = X.shape
         found = Recovered(np.empty((B, len(basis))), np.empty((B, F)), np.empty(B))
         _kernels.recover_sparse(X, mask, basis, rules, fixed, float(memory), level, tuple(found))
