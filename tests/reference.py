@@ -728,7 +728,10 @@ def reweighted(h: Array, x: Array, U: Array, knee: float) -> Array:
 
 
 class Cleaned(NamedTuple):
-    """Codes and residual of a sample, what was kept of it, its noise level, two quantiles, size."""
+    """Codes and residual of a sample, what was kept of it, its noise level, two quantiles.
+
+    And how many entries more than codes may teach something, and the size of the codes.
+    """
 
     h: Array
     e: Array
@@ -736,23 +739,59 @@ class Cleaned(NamedTuple):
     scale: float
     middle: float
     low: float
-    size: float = 0.0
+    spare: int
+    size: float
 
 
-def cleaned(x: Array, U: Array, scale: float, knee: float, limit: float, prior: float) -> Cleaned:
+def cleaned(
+    x: Array, U: Array, scale: float, knee: float, limit: float, prior: float, likely: float
+) -> Cleaned:
     """Fit a sample, all of it seen, and leave out what is farther than ``limit * scale``.
 
     With a scale of 0 it is taken from the sample's own residual. If less than 30 % would stay,
     the first fit is the last. At the end codes give way to the prior where they are not told.
     """
-    found = fitted(x, U, scale, knee, limit, prior)
-    few, (n, K) = len(U) < 2 * U.shape[1] + 2, U.shape
-    rows = U if few else U[found.kept]
-    h = found.h if few else tempered(found.h, rows, prior)
-    size = np.sum((rows @ h) ** 2) * K / np.sum(rows**2) if rows.any() else 0.0
-    e, bound = x - U @ h, limit * found.scale
-    kept = np.full(n, e @ e <= bound**2 * (n - K)) if few else np.abs(e) <= bound
-    return found._replace(h=h, e=e, kept=kept, size=float(size))
+    n, K = U.shape
+    if n < 2 * K + 2:
+        return cleaned_few(x, U, scale, knee, limit, prior, likely)
+    bend = knee * scale if scale > 0 else 1e-2 * upper(x)
+    e = x - U @ exact_huber_fit(x, U, bend)
+    middle, low = upper(e, K), upper(e, K, 0.3)
+    scale = scale or 1.4826 * middle
+    h, rows = fitted(x, U, bend, limit * scale, max(K + 1, int(0.3 * n)), prior)
+    e = x - U @ h
+    kept = np.abs(e) <= limit * scale
+    return Cleaned(h, e, kept, scale, middle, low, int(kept.sum()) - K, size_of(h, rows))
+
+
+def cleaned_few(
+    x: Array, U: Array, scale: float, knee: float, limit: float, prior: float, likely: float
+) -> Cleaned:
+    """Do the same for few entries: all teach something, or none.
+
+    Where they do not fit, codes are of those that do, and no longer than four times the usual.
+    """
+    n, K = U.shape
+    known, h = scale > 0, tempered(least_norm(x, U), U, prior)
+    e, size = x - U @ h, size_of(h, U)
+    middle, low = upper(e, K), upper(e, K, 0.3)
+    scale = scale or 1.4826 * middle
+    bound = limit * scale
+    fits = bool(e @ e <= bound**2 * (n - K))
+    kept = np.full(n, fits)
+    if known and not fits:
+        if n > K:
+            h, _ = fitted(x, U, knee * scale, bound, K + 1, prior)
+            h = h * (np.sum(np.abs(x - U @ h) <= bound) > K)
+        h = h * min(1.0, 4 * np.sqrt(likely) / max(float(np.linalg.norm(h)), 1e-300))
+        e = x - U @ h
+        kept = np.abs(e) <= bound
+    return Cleaned(h, e, kept, scale, middle, low, (n if fits else 0) - K, size)
+
+
+def size_of(h: Array, U: Array) -> float:
+    """Return |h|^2 as far as the rows of U tell it."""
+    return float(np.sum((U @ h) ** 2) * U.shape[1] / np.sum(U**2)) if U.any() else 0.0
 
 
 def tempered(h: Array, U: Array, prior: float) -> Array:
@@ -767,28 +806,22 @@ def bounded(prior: float, U: Array, n: int) -> float:
     return max(min(prior, 0.1 * usual), 1e2 * float(np.finfo(U.dtype).eps) * usual)
 
 
-def fitted(x: Array, U: Array, scale: float, knee: float, limit: float, prior: float) -> Cleaned:
-    """Return the fit of the entries within the limit, as it is without a prior."""
-    n, K = U.shape
-    few = n < 2 * K + 2
-    bend = knee * scale if scale > 0 else 1e-2 * upper(x)
-    h = tempered(least_norm(x, U), U, prior) if few else exact_huber_fit(x, U, bend)
-    e = x - U @ h
-    middle, low = upper(e, K), upper(e, K, 0.3)
-    scale = scale or 1.4826 * middle
-    if few:
-        return Cleaned(h, e, np.full(n, True), scale, middle, low)
-    begin = Cleaned(h, e, np.abs(e) <= limit * scale, scale, middle, low)
-    found = begin
+def fitted(
+    x: Array, U: Array, knee: float, bound: float, least: int, prior: float
+) -> tuple[Array, Array]:
+    """Return the codes of the entries within the bound, at the end with the prior, and its rows."""
+    first = h = exact_huber_fit(x, U, knee)
+    kept = np.abs(x - U @ h) <= bound
     for _ in range(10):
-        if found.kept.sum() < max(K + 1, int(0.3 * n)):
-            return begin
-        h = least_norm(x[found.kept], U[found.kept])
-        before, e = found.kept, x - U @ h
-        found = found._replace(h=h, e=e, kept=np.abs(e) <= limit * scale)
-        if np.array_equal(before, found.kept):
+        if kept.sum() < least:
+            h = first
+            kept = np.abs(x - U @ h) <= bound
             break
-    return found
+        h = least_norm(x[kept], U[kept])
+        before, kept = kept, np.abs(x - U @ h) <= bound
+        if np.array_equal(before, kept):
+            break
+    return tempered(h, U[kept], prior), U[kept]
 
 
 def rejecting_codes(
@@ -799,7 +832,8 @@ def rejecting_codes(
     for t, (x, there) in enumerate(zip(X, seen, strict=True)):
         if there.any():
             least = bounded(prior, U, int(there.sum()))
-            found = cleaned(x[there], U[there], scale, knee, limit, least)
+            likely = scale**2 * U.shape[1] / prior if prior > 0 else np.inf
+            found = cleaned(x[there], U[there], scale, knee, limit, least, likely)
             H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
     return H, R
 
@@ -870,12 +904,13 @@ def track_rejecting(
         scale = 0.0 if listening else sqrt(noise.variance)
         known = not listening and noise.size > 0
         prior = bounded(noise.variance * K / noise.size if known else 0.0, U, n)
-        found = cleaned(x[there], U[there], scale, rule[0], rule[1], prior)
+        likely = noise.size if known else np.inf
+        found = cleaned(x[there], U[there], scale, rule[0], rule[1], prior, likely)
         H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
         if n <= K:
             continue
         errors[t] = found.middle
-        spare, clean = int(found.kept.sum()) - K, found.e[found.kept]
+        spare, clean = found.spare, found.e[found.kept]
         noise = heard(noise, found, spare, listening, rule)
         noise, usual = counted(noise, found.size, max(spare, 0) / (n - K), 1 - rule[3])
         if listening or not usual or spare <= 0 or not found.h.any():

@@ -249,6 +249,18 @@ def test_a_feature_that_was_never_seen_tells_nothing(cls: Any) -> None:
     assert np.isfinite(model.partial_fit(alone).components_).all()
 
 
+@pytest.mark.parametrize("cls", [PetrelsADMM, thalweg.RobustMatrixCompletion])
+def test_samples_of_few_entries_with_outliers_are_not_filled_with_these(cls: Any) -> None:
+    """Too few to tell an outlier by: the fill has to be better than none, which is off by 1."""
+    rng = np.random.default_rng(0)
+    clean = rng.normal(size=(1500, 4)) @ rng.normal(size=(4, 20))
+    X = clean + 0.1 * rng.normal(size=clean.shape)
+    X += (rng.random(X.shape) < 0.1) * rng.uniform(-15, 15, size=X.shape)
+    gaps = rng.random(X.shape) < 0.5
+    filled = cls(4, random_state=0).fit(np.where(gaps, np.nan, X)).fill(np.where(gaps, np.nan, X))
+    assert np.linalg.norm((filled - clean)[gaps]) < 0.8 * np.linalg.norm(clean[gaps])
+
+
 def test_a_start_after_a_jump_forgets_features_that_are_gone(shared_data: Any) -> None:
     """One of these sensors has failed for good before a new start is made."""
     with np.load(shared_data("airquality_uci.npz"), allow_pickle=False) as data:

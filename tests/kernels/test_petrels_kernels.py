@@ -125,6 +125,23 @@ def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float, prior: float)
     assert not R[~seen].any()
 
 
+@pytest.mark.parametrize("K", [1, 2, 4])
+def test_codes_of_few_entries_that_do_not_fit(K: int) -> None:
+    rng = np.random.default_rng(K)
+    U = np.linalg.qr(rng.normal(size=(20, K)))[0]
+    X = rng.normal(size=(60, K)) @ U.T + 0.05 * rng.normal(size=(60, 20))
+    seen = np.array([rng.permutation(20) < 1 + t % (2 * K + 1) for t in range(60)])
+    X[seen.cumsum(axis=1) == 1] += 9.0  # one outlier each
+    (H, R, _), solved = room(X, K), np.empty(60, dtype=bool)
+    rule, none, prior = np.array(RULE), np.array(()), 0.05**2
+    _kernels.rejecting_codes(X, seen, pack(U), 0.05, prior, rule, none, H, R, solved)
+    codes, outliers = reference.rejecting_codes(X, seen, U, 0.05, prior, *RULE[:2])
+    agree(H, codes, np.float64)
+    agree(R, outliers, np.float64)
+    least_squares = reference.least_squares_codes(X, seen, U)
+    assert np.linalg.norm(H) < 0.7 * np.linalg.norm(least_squares)
+
+
 @DTYPES
 @pytest.mark.parametrize("length", [0.0, 1e-3, 1.0])
 def test_rows_that_are_rounding_tell_nothing(dtype: Any, length: float) -> None:

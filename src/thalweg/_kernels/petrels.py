@@ -37,6 +37,7 @@ _SMALL = 1e-16  # of a squared limit that a step by the prior has to be worth
 # Share of what so many rows usually tell of a code that the prior is at most: codes that entries
 # tell better are theirs.
 _HARDLY = 0.1
+_LIKELY = 16.0  # times the usual |w|^2 that codes of entries have at most that do not fit
 _BELIEVED = 0.3  # share of the entries that a fit has to keep
 LISTEN = 16  # samples that only tell the noise level, before any changes the basis
 _MEMORY = 5  # place in the state of the noise level from where on theirs are kept
@@ -668,6 +669,51 @@ def _few(count: Any, K: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _doubt(
+    U: Any, x: Any, count: Any, knee: Any, limit: Any, ridge: Any, reach: Any, prior: Any,
+    likely: Any, w: Any, r: Any, clean: Any, desk: Any,
+) -> Any:  # fmt: skip
+    """Change the codes of few entries that do not fit.
+
+    If there are more of them than codes, these are of as many as fit one another, or zero if
+    nothing but chance makes them fit. Codes much longer than is likely are made shorter: an
+    outlier among so few is not to be told by anything else.
+    """
+    K, side = w.size, desk[0, : x.size]
+    if count > K:
+        w[:] = 0.0
+        _huber(U, x, knee, ridge, reach, _CAP, count, w, desk)
+        if _reject(U, x, limit, K + 1, ridge, prior, count, w, r, clean, desk)[0] <= K:
+            w[:] = 0.0
+    length = _size(w)
+    if not length < np.inf:  # the scales of sample and basis are too far apart
+        w[:] = 0.0
+    elif length > _LIKELY * likely:
+        w *= U.dtype.type(sqrt(_LIKELY * likely / length))
+    _advance(U, w, x, limit, 0.0, r, side, np.empty(K))
+    _within(side, clean)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fit_few(
+    U: Any, x: Any, count: Any, scale: Any, prior: Any, likely: Any, rule: Any, ridge: Any,
+    reach: Any, w: Any, r: Any, clean: Any, desk: Any,
+) -> Any:  # fmt: skip
+    """Do what :func:`_fit` does where only few entries were seen: all are kept, or none."""
+    K, kind, known = w.size, U.dtype.type, scale > 0.0
+    size = _least_squares(U, x, ridge, prior, w, r, desk)
+    middle, low = _quantiles(r, count, K)
+    scale = scale if known else 1.4826 * middle
+    limit = rule[1] * scale
+    fits = _squares(r, desk[1], U) <= limit * limit * (count - K)
+    clean[:] = 1.0 if fits else 0.0
+    if known and not fits:
+        knee = kind(rule[0] * scale)
+        _doubt(U, x, count, knee, kind(limit), ridge, reach, prior, likely, w, r, clean, desk)
+    return scale, middle, low, (count if fits else 0) - K, size, True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fit(
     U: Any, x: Any, count: Any, scale: Any, prior: Any, rule: Any, admm: Any, extent: Any,
     F: Any, w: Any, r: Any, clean: Any, desk: Any,
@@ -683,17 +729,11 @@ def _fit(
     the prior has its say.
     """
     K, ridge, kind = w.size, _RIDGE * np.finfo(U.dtype).eps, U.dtype.type
+    known, likely = scale > 0.0, scale * scale * K / prior if prior > 0.0 else np.inf
     prior, reach = _bounded(prior, extent, count, F, U), extent[0]
-    known = scale > 0.0
     w[:] = 0.0
     if _few(count, K):
-        size = _least_squares(U, x, ridge, prior, w, r, desk)
-        middle, low = _quantiles(r, count, K)
-        scale = scale if known else 1.4826 * middle
-        limit = rule[1] * scale
-        kept = count if _squares(r, desk[1], U) <= limit * limit * (count - K) else 0
-        clean[:] = 1.0 if kept else 0.0
-        return scale, middle, low, kept - K, size, True
+        return _fit_few(U, x, count, scale, prior, likely, rule, ridge, reach, w, r, clean, desk)
     knee = kind(rule[0] * scale if known else 1e-2 * _quantiles(x, count, 0)[0])
     if admm.size > 0:
         solved = _admm(U, x, knee, ridge, count, admm, w, r, desk)

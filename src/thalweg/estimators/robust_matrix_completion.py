@@ -46,6 +46,8 @@ class RobustMatrixCompletion(Completing):
         Orthonormal basis of the rows; zero beyond the rank that the shape of the data allows.
     noise_ : float
         Noise level, from the entries that are no outliers.
+    code_size_ : float
+        Median of the samples' |codes|^2: what codes are likely to be that entries hardly tell.
     outlier_share_ : float
         Share of outliers among the entries seen.
     n_iter_ : int
@@ -94,11 +96,15 @@ class RobustMatrixCompletion(Completing):
 
     def _encoder(self) -> Encoder:
         tracker = self._tracker(self.noise_)
-        return tracker.encoder(tracker.init(self.components_.T))
+        state = tracker.init(self.components_.T)
+        state.noise[3] = self.code_size_
+        return tracker.encoder(state)
 
     def _note(self, V: Array, seen: Any, found: Completed) -> None:
         seen = np.ones(V.shape, dtype=np.bool_) if seen is None else seen
         self.noise_ = noise_level((V - found.U @ found.H)[seen], self.threshold)
+        sizes = np.square(found.H[:, seen.any(axis=0)]).sum(axis=0)
+        self.code_size_ = float(np.median(sizes)) if sizes.size else 0.0
 
 
 @dataclass(frozen=True)
