@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thalweg import OnlineNMF, RobustOnlineNMF
+from thalweg import OnlineNMF, RobustOnlineNMF, synthetic
 from thalweg._rooms import members
 from thalweg._typing import Array
 from thalweg.divergences.alpha import Alpha
@@ -279,3 +279,12 @@ def test_news_fall_into_their_topics(shared_data: Callable[[str], Path]) -> None
     tops = [np.unique(group, return_counts=True) for group in groups]
     assert sum(count.max() for _, count in tops) / len(labels) >= 0.85
     assert len({names[count.argmax()] for names, count in tops}) == 5
+
+
+@pytest.mark.parametrize(("share", "start"), [(0.3, "svd"), (0.7, "random")])
+def test_singular_vectors_are_no_start_for_what_is_mostly_gaps(share: float, start: str) -> None:
+    X = synthetic.nmf_with_noise(200, 12, 3, noise="poisson", random_state=0).X
+    X[np.random.default_rng(0).random(X.shape) < share] = np.nan
+    default = OnlineNMF(3, random_state=0).fit(X)
+    chosen = OnlineNMF(3, init=start, random_state=0).fit(X)
+    assert np.array_equal(default.components_, chosen.components_)

@@ -116,8 +116,10 @@ class Diverging(Factorization):
         if isinstance(self.init, str):
             parameters.choose("init", self.init, ("auto", "svd", "random", "samples"))
         automatic = isinstance(self.init, str) and self.init == "auto"
-        # Singular vectors follow outliers, and a knee is taken from what they leave.
-        init = "random" if automatic and isinstance(self.loss_, Huber) else self.init
+        # Singular vectors follow outliers, and a knee is taken from what they leave; and of data
+        # that are mostly gaps they are single entries that happened to be seen.
+        misled = isinstance(self.loss_, Huber) or _mostly_gaps(batch)
+        init = "random" if automatic and misled else self.init
         bounds = self._constraint()
         W = scaled_dictionary(init, self.frozen_components, count, batch, bounds, rng)
         lower = lowest(W, self.loss_)
@@ -161,3 +163,7 @@ def _loss(spec: Any) -> Divergence:
             "Use 'kl', 'itakura-saito', 'huber', ..., or for example Beta(1.5)."
         )
     return loss
+
+
+def _mostly_gaps(batch: Batch) -> bool:
+    return batch.seen is not None and bool(2 * np.count_nonzero(batch.seen) < batch.seen.size)

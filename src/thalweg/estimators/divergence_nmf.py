@@ -73,8 +73,8 @@ class DivergenceNMF(Diverging):
     init : {"auto", "svd", "random", "samples"} or array, default="auto"
         First components: singular vectors of the first samples, one sign of each, with the mean
         sample mixed in; uniform numbers times the mean of each feature; or samples. ``"auto"`` is
-        the first if there are more than ``n_components`` samples and features to begin with and
-        the loss is not Huber's, and the second else.
+        the first if there are more than ``n_components`` samples and features to begin with, no
+        more than half of their entries are gaps, and the loss is not Huber's; else the second.
     tol : float, default=1e-4
         Relative decrease of the objective in a round, the mean of five, below which the fit
         ends; also the relative accuracy of the codes that users get.

@@ -85,8 +85,8 @@ class OnlineNMF(Diverging, Streaming):
     init : {"auto", "svd", "random", "samples"} or array, default="auto"
         First components: singular vectors of the first samples, one sign of each, with the mean
         sample mixed in; uniform numbers times the mean of each feature; or samples. ``"auto"`` is
-        the first if there are more than ``n_components`` samples and features to begin with and
-        the loss is not Huber's, and the second else.
+        the first if there are more than ``n_components`` samples and features to begin with, no
+        more than half of their entries are gaps, and the loss is not Huber's; else the second.
     tol : float, default=1e-3
         Relative accuracy of the codes; while learning, ten times that.
     random_state : int, Generator, RandomState or None, default=None
