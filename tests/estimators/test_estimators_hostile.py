@@ -105,6 +105,8 @@ HARD = {  # each of them once led to a warning, a wrong number or another librar
     "a sum of squares of squares": 1e100 * GOOD,
     "the same in single precision": (1e12 * GOOD).astype(np.float32),
     "one feature, all gaps": np.full((12, 1), np.nan),
+    "one entry far above all others": np.where(np.arange(80).reshape(16, 5) == 0, 1, 1e-150 * GOOD),
+    "all gaps in single precision": np.full((12, 5), np.nan, dtype=np.float32),
     "one feature, a zero": np.r_[[[0.0]], np.ones((11, 1))],
     "a faint row in single precision": (GOOD * np.r_[1e-20, np.ones(15)][:, None]).astype("f4"),
     "another order of bytes": pd.DataFrame(GOOD.astype(">f8")),

@@ -90,7 +90,7 @@ class RPCAGD:
         rng: np.random.Generator | int | None = 0,
     ) -> Completed:
         """Return the low-rank part and outliers; see :class:`thalweg.completion.Completion`."""
-        Y = V.astype(np.float64) if seen is None else np.where(seen, V, 0.0)
+        Y = (V if seen is None else np.where(seen, V, V.dtype.type(0))).astype(np.float64)
         scale = unit(Y)
         problem = _Problem(Y / scale, seen, 1.0 if seen is None else float(seen.mean()))
         rank = min(n_components, *V.shape)

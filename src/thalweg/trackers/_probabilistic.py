@@ -33,9 +33,11 @@ def likely_codes(X: Array, seen: Mask, K: int, rng: np.random.Generator) -> Arra
     a fit by least squares says little, and believing it leads nowhere: here each code counts
     with the uncertainty that it has.
     """
-    size = float(np.square(X[seen]).mean()) if seen.any() else 0.0
-    if not size > 0.0:
+    top = float(np.abs(X[seen]).max(initial=0.0))
+    if top == 0.0:
         return rng.normal(size=(len(X), K))  # zeros say nothing of a subspace
+    X = X * 2.0 ** -np.frexp(top)[1]  # codes have no units, and squares of squares need room
+    size = float(np.square(X[seen]).mean())
     guesses = rng.normal(size=(_TRIES, X.shape[1], K)) * np.sqrt(size / K)
     least = _LEAST * size
     models = [_raise(X, seen, guess, 0.5 * size, least, _TRIAL) for guess in guesses]
