@@ -215,7 +215,8 @@ def _draw(result: dict[str, Any], path: Path) -> None:
         ax.set(xscale="log", yscale="log", xlabel="seconds", ylabel="held-out loss of a sample")
         ax.set_title(f"{loss}, {NOISES[loss]}", fontsize=11)
         ax.grid(which="both", alpha=0.25)
-        ax.legend(fontsize=8)
+    shown = {line.get_label(): line for ax in axes.flat for line in ax.get_lines()}
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=5, fontsize=10)
     figure.suptitle(
         f"[D] Fig. 2: F = {F}, K = {K}, N = {result['n_samples']:,}, batches of {BATCH}"
     )

@@ -208,6 +208,7 @@ def _draw(curves: dict[str, Any], path: Path) -> None:
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     rows = list(curves)
     figure, axes = plt.subplots(
@@ -224,6 +225,7 @@ def _draw(curves: dict[str, Any], path: Path) -> None:
                 )
                 ax.fill_between(curve[measure], low, high, color=COLOURS[name], alpha=0.12, lw=0)
             ax.set(xscale="log", yscale="log", xlabel=measure, ylabel="mean loss")
+            ax.xaxis.set_minor_formatter(NullFormatter())
             ax.set_title(key, fontsize=10)
             ax.grid(which="both", alpha=0.25)
         across[1].legend(fontsize=8, ncols=2)
