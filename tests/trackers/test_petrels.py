@@ -12,7 +12,7 @@ from thalweg._kernels import petrels as kernel
 from thalweg.errors import ParameterError
 from thalweg.metrics import sep
 from thalweg.synthetic import subspace_stream
-from thalweg.trackers._blocks import pack, unpack
+from thalweg.trackers._blocks import copied, pack, told, unpack
 from thalweg.trackers.petrels import Petrels
 from thalweg.trackers.petrels_admm import PetrelsADMM
 
@@ -403,3 +403,26 @@ def test_a_component_whose_only_feature_is_unseen_stays_small(seed: int) -> None
 def test_parameters_without_meaning_are_refused(cls: Any, parameters: Any) -> None:
     with pytest.raises(ParameterError, match=f"{next(iter(parameters))} should be"):
         cls(**parameters)
+
+
+# --- what the kernels are given ------------------------------------------------------------------
+
+
+@DTYPES
+@pytest.mark.parametrize("shape", [(1, 1), (17, 3), (64, 10)])
+def test_blocks_begin_where_vectors_do(dtype: Any, shape: tuple[int, int]) -> None:
+    U = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    for array in (pack(U), copied(U), copied(U.T)):
+        assert array.ctypes.data % _kernels.BYTES == 0
+        assert array.flags.c_contiguous
+    assert np.array_equal(unpack(pack(U), shape[0]), U)
+    assert np.array_equal(copied(U.T), U.T)
+
+
+@DTYPES
+def test_rows_of_rounding_are_zero_and_short_ones_stay(dtype: Any) -> None:
+    U = basis(0, 20, 3).astype(dtype)
+    U[4], U[7] = np.finfo(dtype).eps, 1e-3
+    wanted = U.copy()
+    wanted[4] = 0.0
+    assert np.array_equal(told(U), wanted)

@@ -43,7 +43,8 @@ class Rejecting:
     The loss is the sum of min(e^2, limit^2 noise^2) / 2 over the residuals e of the entries
     seen: an outlier costs as much as an entry at the limit. It is not convex; the fit begins at
     the minimum of Huber's function with the knee ``knee * noise`` and goes down from there. Codes
-    that the entries kept hardly tell are made small at the end.
+    that the entries kept hardly tell are made small at the end; those of fewer than 2K + 2 entries
+    that do not fit are of as many as do, and no longer than four times the usual.
 
     Parameters
     ----------
