@@ -93,6 +93,12 @@ def alternate_l1(
     return track
 
 
+def count_odd(values: Array, bound: float) -> tuple[int, int]:
+    """Return the numbers of gaps, and of entries between zero and the bound."""
+    small = [x for x in values if 0.0 < abs(x) < bound]
+    return sum(1 for x in values if np.isnan(x)), len(small)
+
+
 def sweep_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Array:
     """Return W after each free column has been minimised over in turn, from scratch."""
     W = W.copy()

@@ -1,6 +1,7 @@
 """Every compiled loop against its naive twin, and where twins are too slow, against KKT."""
 
 import inspect
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -337,21 +338,79 @@ def test_alternation(dtype: Any, limits: Any, penalty: Any, gaps: bool) -> None:
             np.testing.assert_allclose((V - R - W @ found)[~seen], 0.0, atol=tight["atol"])
 
 
-def test_alternation_stops_each_row_by_itself() -> None:
+def some_noisy_rows() -> tuple[Array, Array, list[Any], Any]:
+    """Return V, W, and the alternation of each column of V from zero with some limits."""
     rng = np.random.default_rng(14)
     W = rng.random((8, 3))
     V = W @ rng.random((3, 20)) + rng.choice([0.01, 1.0], size=20) * rng.normal(size=(8, 20)) ** 3
-    H = np.zeros((3, 20))
-    limits, tol = (0.2, inf, -inf), 1e-3
-    found, _, loss, _, solved = alternate(V, W, H, limits, tol=tol, max_iter=100)
+    limits = (0.2, inf, -inf)
+    tracks = [
+        reference.alternate_l1(v, W, np.zeros(3), *limits, relax=fast._RELAXATION, n=100)
+        for v in V.T
+    ]
+    return V, W, tracks, limits
+
+
+def falls(v: Array, W: Array, track: Any, weight: float) -> list[float]:
+    """Return by how much of itself the loss falls as codes move and outliers stay."""
+    found = []
+    for (h, loss), (new, _) in pairwise(track):
+        z = v - W @ h
+        r = np.array([reference.best_outlier(float(x), weight, inf, -inf) for x in z])
+        stayed = 0.5 * np.sum((v - W @ new - r) ** 2) + weight * np.abs(r).sum()
+        found.append((loss - stayed) / loss)
+    return found
+
+
+def test_alternation_stops_each_row_by_itself() -> None:
+    V, W, tracks, limits = some_noisy_rows()
+    tol = 1e-3
+    found, _, loss, _, solved = alternate(
+        V, W, np.zeros((3, 20)), limits, tol=3.0 * tol, max_iter=100
+    )
     assert solved.all()
     ends = []
-    for b in range(20):
-        track = reference.alternate_l1(V[:, b], W, H[:, b], *limits, relax=fast._RELAXATION, n=100)
-        ends.append(reference.stops([value for _, value in track], tol))
+    for b, track in enumerate(tracks):
+        ends.append(1 + next(k for k, x in enumerate(falls(V[:, b], W, track, 0.2)) if x <= tol))
         np.testing.assert_allclose(found[:, b], track[ends[-1]][0], rtol=0, atol=1e-9)
         assert loss[b] == pytest.approx(track[ends[-1]][1], rel=1e-10)
     assert len(set(ends)) >= 3, "all rows stop together: the test shows nothing"
+
+
+def test_loose_codes_are_those_of_an_alternation_before_with_its_outliers() -> None:
+    """What is told of the loss belongs to the outliers that are returned."""
+    V, W, tracks, limits = some_noisy_rows()
+    F, K, loose = 8, 3, 0.02
+    encoder = fast.Fast(outliers=L1(limits[0]), tol=1e-12, loose=loose)
+    found, R, loss, cost, solved = encoder.encode(V, W, H0=np.zeros((3, 20)))
+    assert solved.all()
+    behind = 0
+    for b, track in enumerate(tracks):
+        v, gains = V[:, b], falls(V[:, b], W, track, limits[0])
+        E = [reference.envelope_l1((v - W @ h)[None], *limits)[0][0] for h, _ in track]
+        fair = [loose * K / F * 0.5 * (e @ e) for e in E]
+        end = next(k for k, (_, value) in enumerate(track) if gains[k] * value <= fair[k])
+        np.testing.assert_allclose(found[:, b], track[end + 1][0], rtol=0, atol=1e-9)
+        late = gains[end] * track[end][1] < 0.5 * fair[end]
+        own = v - W @ track[end + 1][0] - E[end + 1]
+        last = v - W @ track[end][0] - E[end]
+        np.testing.assert_allclose(R[:, b], last if late else own, rtol=0, atol=1e-9)
+        behind += bool(late and np.abs(last - own).max() > 1e-6)
+    rest = V - W @ found - R
+    np.testing.assert_allclose(cost, limits[0] * np.abs(R).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(loss, cost + 0.5 * np.sum(rest**2, axis=0), rtol=1e-10)
+    assert 0 < behind < 20, "outliers are all of one kind: the test shows nothing"
+
+
+@DTYPES
+def test_alternation_of_exact_data_ends_at_rounding(dtype: Any) -> None:
+    rng = np.random.default_rng(15)
+    W, H = rng.random((30, 6)), rng.random((6, 50)) * (rng.random((6, 50)) < 0.5)
+    W, V = W.astype(dtype), (W @ H).astype(dtype)
+    codes = fast.Fast(outliers=L1(0.1), tol=1e-9, max_iter=20).encode(V, W)
+    assert codes.solved.all()
+    eps = float(np.finfo(dtype).eps)
+    assert np.all(codes.loss <= 100 * eps**2 * np.sum(V.astype(float) ** 2, axis=0))
 
 
 def test_alternation_of_no_rows() -> None:
@@ -558,3 +617,16 @@ def test_offers_are_those_of_the_twin() -> None:
     np.testing.assert_array_equal(out, [k for _, k in leave])
     np.testing.assert_allclose(gain, [g for g, _ in enter])
     np.testing.assert_array_equal(into, [k for _, k in enter])
+
+
+# --- a look at the entries ---------------------------------------------------------------------
+
+
+@DTYPES
+def test_odd_entries_are_counted(dtype: Any) -> None:
+    rng = np.random.default_rng(16)
+    values = rng.choice([0.0, -0.0, 1e-9, -1e-9, 1e-3, -2.0, np.nan], size=200).astype(dtype)
+    for bound in (1e-12, 1e-6, 1.0):
+        found = _kernels.count_odd(values, dtype(bound))
+        assert found == reference.count_odd(values, dtype(bound))
+    assert _kernels.count_odd(values[:0], dtype(1.0)) == (0, 0)

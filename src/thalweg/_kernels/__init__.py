@@ -10,6 +10,7 @@ from thalweg._kernels.approximation import approximate, project, shuffled, sweep
 from thalweg._kernels.atoms import sweep_atoms
 from thalweg._kernels.codes import CAPPED, SOLVED, alternate_l1, envelope_l1, nonnegative_codes
 from thalweg._kernels.counts import count_codes, products_at
+from thalweg._kernels.entries import count_odd
 from thalweg._kernels.grassmann import (
     ADAPTIVE,
     CONSTANT,
@@ -48,6 +49,7 @@ __all__ = [
     "alternate_l1",
     "approximate",
     "count_codes",
+    "count_odd",
     "envelope_l1",
     "huber_codes",
     "least_squares_codes",

@@ -1,6 +1,6 @@
 """Nonnegative least squares, and its alternation with closed-form outliers."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -9,8 +9,33 @@ from numba import njit
 _ROUNDING = 1e-13
 # A pivot below this share of its diagonal entry marks a dependent column.
 _DEPENDENT = 1e-12
+# Of what the loss falls by in an alternation, codes make up about this share, outliers the rest.
+_CODES_SHARE = 1.0 / 3.0
 
 SOLVED, CAPPED = 0, 1
+
+
+class Rows(NamedTuple):
+    """What :func:`alternate_l1` holds of the rows at work, those that have left taken out."""
+
+    order: Any  # its place among all rows
+    settled: Any
+    weights: Any  # of the outliers
+    z: Any  # W h, then what outliers leave of v - W h
+    h: Any
+    image: Any  # G h
+    passive: Any  # the support of h
+    rest: Any  # |v - W h - r|^2/2
+    taken: Any  # weight |r|
+
+
+class Aims(NamedTuple):
+    """The quadratic h'Gh/2 - c'h that each row is to minimise next."""
+
+    slope: Any  # W'(v - W h - r)
+    C: Any
+    U: Any  # C G^-1, where the inverse is to be trusted
+    Y: Any  # h G - C at the minimum
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -250,17 +275,19 @@ def nonnegative_codes(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _split_l1(z: Any, weight: Any, bound: Any, lower: Any, r: Any) -> Any:
-    """Move the outliers of one row z into r; return z^2/2 + weight |r|, summed, of what is left."""
-    zero, half = z.dtype.type(0.0), z.dtype.type(0.5)
-    total = zero
+def _split_l1(v: Any, z: Any, weight: Any, bound: Any, lower: Any, r: Any) -> Any:
+    """Split v - z into outliers r and a rest, which replaces z; return |rest|^2/2 and |r|."""
+    zero = z.dtype.type(0.0)
+    squares, sizes = zero, zero
     for i in range(z.size):
-        taken = min(max(z[i] - weight, zero), bound) + max(min(z[i] + weight, zero), lower)
-        rest = z[i] - taken
+        rest = v[i] - z[i]
+        taken = min(max(rest - weight, zero), bound) + max(min(rest + weight, zero), lower)
+        rest -= taken
         r[i] = taken
         z[i] = rest
-        total += half * rest * rest + weight * abs(taken)
-    return total
+        squares += rest * rest
+        sizes += abs(taken)
+    return z.dtype.type(0.5) * squares, sizes
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -271,108 +298,160 @@ def envelope_l1(Z: Any, weight: Any, bound: Any, lower: Any, E: Any, values: Any
     """
     r = np.empty(Z.shape[1], dtype=Z.dtype)
     for s in range(Z.shape[0]):
-        _copy_row(Z[s], E[s])
-        values[s] = _split_l1(E[s], weight, bound, lower, r)
+        E[s] = 0.0
+        half, sizes = _split_l1(Z[s], E[s], weight, bound, lower, r)
+        values[s] = half + weight * sizes
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _next_weight(z: Any, weight: Any, target: Any, last: Any) -> Any:
-    """Return the outliers' weight for residual z: from its mean size down to the target.
-
-    Codes move by little more than the weight in a step, so that from afar a small weight alone
-    would take many. An infinite weight is one that has yet to be set.
-    """
-    size = z.dtype.type(0.5) * weight
-    if weight == np.inf:
-        size, count = z.dtype.type(0.0), z.dtype.type(0.0)
-        for i in range(z.size):
-            size += abs(z[i])
-            count += z.dtype.type(z[i] != 0.0)  # a gap's residual is zero, and does not count
-        size /= max(count, z.dtype.type(1.0))
-    return target if last else max(size, target)
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _residual(v: Any, seen: Any, z: Any, hidden: Any) -> Any:
-    """Turn z = W h into v - W h; what of it lies behind gaps goes into hidden."""
-    for i in range(v.size):
-        z[i] = v[i] - z[i]
-    for i in range(seen.size):
-        hidden[i] = z[i] * (not seen[i])
-        z[i] *= seen[i]
+def _mean_size(v: Any, z: Any) -> Any:
+    """Return the mean of |v - z| over the entries where they differ; at gaps they do not."""
+    size, count = z.dtype.type(0.0), z.dtype.type(0.0)
+    for i in range(z.size):
+        rest = abs(v[i] - z[i])
+        size += rest
+        count += z.dtype.type(rest != 0.0)
+    return size / max(count, z.dtype.type(1.0))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _settle(
-    last: Any,
-    m: Any,
-    V: Any,
-    seen: Any,
-    rows: Any,
-    penalty: Any,
-    limits: Any,
-    tol: Any,
-    result: Any,
-) -> Any:
-    """Evaluate m rows at work; record those that have settled, pack the others; return how many."""
-    order, previous, weights, z, h, passive = rows
-    H, R, loss, cost, solved = result
-    gaps, hidden, kept = seen.size > 0, np.zeros(V.shape[1], dtype=V.dtype), 0
+def _part(last: Any, m: Any, V: Any, seen: Any, rows: Any, limits: Any, R: Any) -> Any:
+    """Part v - W h of m rows into rest and outliers.
+
+    Codes move by little more than the weight in a step, so that from afar a small weight alone
+    would take many: it comes down from the mean size of the residual. An infinite weight is one
+    that has yet to be set.
+    """
+    target, bound, lower = limits
     for s in range(m):
-        t = order[s]
-        _residual(V[t], seen[t] if gaps else seen.ravel(), z[s], hidden)
-        weights[s] = _next_weight(z[s], weights[s], limits[0], last)
-        fit = float(_split_l1(z[s], weights[s], limits[1], limits[2], R[t]))
-        for k in range(h.shape[1]):
-            fit += penalty[0] * h[s, k] + 0.5 * penalty[1] * h[s, k] * h[s, k]
-        settled = abs(previous[s] - fit) <= tol * previous[s]
-        if weights[s] > limits[0]:  # of another problem, and to be compared with nothing
-            fit = -1.0
-        if settled or last:
-            if gaps:  # a gap's outlier takes all that is left, and costs nothing
-                R[t] += hidden
-            _copy_row(h[s], H[t])
-            loss[t], cost[t], solved[t] = fit, fit - 0.5 * np.dot(z[s], z[s]), settled
+        t, z, weight = rows.order[s], rows.z[s], rows.weights[s]
+        if seen.size > 0:
+            for i in range(z.size):
+                z[i] = z[i] if seen[t, i] else V[t, i]
+        size = _mean_size(V[t], z) if weight == np.inf else V.dtype.type(0.5) * weight
+        weight = target if last else max(size, target)
+        half, sizes = _split_l1(V[t], z, weight, bound, lower, R[t])
+        rows.weights[s], rows.rest[s], rows.taken[s] = weight, half, float(weight) * float(sizes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _aim(m: Any, inverse: Any, rows: Any, penalty: Any, relax: Any, aims: Any) -> Any:
+    """Set the linear terms C of the relaxed majoriser for m rows, and U = C @ inverse."""
+    for s in range(m):
+        h, image, slope, c = rows.h[s], rows.image[s], aims.slope[s], aims.C[s]
+        for k in range(h.size):
+            # The image holds the quadratic penalty, whose gradient does not belong here.
+            c[k] = image[k] + relax * (slope[k] - penalty[0] - penalty[1] * h[k])
+    if inverse.size > 0:
+        np.dot(aims.C[:m], inverse, aims.U[:m])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _reach(m: Any, G: Any, inverse: Any, rows: Any, aims: Any) -> Any:
+    """Replace the codes of m rows by the exact minimisers of what was aimed at; set Y = HG - C."""
+    K, use_inverse = rows.h.shape[1], inverse.size > 0
+    L, x, index = np.empty((K, K)), np.empty(K), np.empty(K, dtype=np.int64)
+    for s in range(m):
+        gram = G[0] if G.shape[0] == 1 else G[rows.order[s]]
+        c, u, y, h, passive = aims.C[s], aims.U[s], aims.Y[s], rows.h[s], rows.passive[s]
+        if not _pivot(gram, inverse, use_inverse, c, u, h, passive, y, index, L, x, 2 * K + 50):
+            _active_set(gram, c, h, passive, y, index, L, x, 3 * K + 10)
+            _gradient(gram, c, h, y)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _cost_of(h: Any, penalty: Any) -> Any:
+    cost = 0.0
+    for k in range(h.size):
+        cost += penalty[0] * h[k] + 0.5 * penalty[1] * h[k] * h[k]
+    return cost
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _gain(old: Any, new: Any, c: Any, y: Any, image: Any, l2: Any, relax: Any) -> Any:
+    """Return what the loss falls by when the codes move and the outliers stay."""
+    gain, inverse, more = 0.0, 1.0 / relax, (relax - 1.0) * l2
+    for k in range(old.size):
+        step, change = new[k] - old[k], c[k] - image[k]
+        gain += step * (inverse * change - 0.5 * (change + y[k] - more * step))
+    return gain
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _record(s: Any, loss: Any, cost: Any, rows: Any, result: Any) -> Any:
+    t = rows.order[s]
+    _copy_row(rows.h[s], result[0][t])
+    result[2][t], result[3][t] = loss, cost
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pack(s: Any, into: Any, rows: Any) -> Any:
+    """Move a row at work, all but its z, to a place before it."""
+    rows.order[into], rows.settled[into] = rows.order[s], rows.settled[s]
+    rows.weights[into], rows.rest[into], rows.taken[into] = (
+        rows.weights[s],
+        rows.rest[s],
+        rows.taken[s],
+    )
+    _copy_row(rows.h[s], rows.h[into])
+    _copy_row(rows.image[s], rows.image[into])
+    _copy_row(rows.passive[s], rows.passive[into])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _leave(last: Any, m: Any, rows: Any, penalty: Any, result: Any) -> Any:
+    """Record the rows whose outliers were all that was awaited; return how many are left."""
+    kept = 0
+    for s in range(m):
+        if rows.settled[s] or last:
+            cost = rows.taken[s] + _cost_of(rows.h[s], penalty)
+            _record(s, rows.rest[s] + cost, cost, rows, result)
             continue
         if kept < s:
-            _copy_row(z[s], z[kept])
-            _copy_row(h[s], h[kept])
-            _copy_row(passive[s], passive[kept])
-        order[kept], previous[kept], weights[kept] = t, fit, weights[s]
+            _copy_row(rows.z[s], rows.z[kept])
+            _pack(s, kept, rows)
         kept += 1
     return kept
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _aim(m: Any, G: Any, inverse: Any, rows: Any, penalty: Any, relax: Any, aims: Any) -> Any:
-    """Set the linear terms C of the relaxed majoriser for m rows, and U = C @ inverse."""
-    order, _, _, _, h, _ = rows
-    slope, C, U = aims
-    shared, nothing = G.shape[0] == 1, np.zeros(h.shape[1])
-    if shared:
-        np.dot(h[:m], G[0], C[:m])
-    for s in range(m):
-        if not shared:
-            _gradient(G[order[s]], nothing, h[s], C[s])
-        for k in range(h.shape[1]):
-            # G holds the quadratic penalty, whose gradient does not belong here.
-            C[s, k] += relax * (slope[s, k] - penalty[0] - penalty[1] * h[s, k])
-    if inverse.size > 0:
-        np.dot(C[:m], inverse, U[:m])
+def _settle(
+    m: Any,
+    rows: Any,
+    old: Any,
+    aims: Any,
+    penalty: Any,
+    weight: Any,
+    relax: Any,
+    tol: Any,
+    loose: Any,
+    rounding: Any,
+    result: Any,
+) -> Any:
+    """Mark the rows whose loss has hardly fallen as their codes moved; return how many are left.
 
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _reach(m: Any, G: Any, inverse: Any, rows: Any, aims: Any) -> Any:
-    """Replace the codes of m rows by the exact minimisers of what was aimed at."""
-    order, _, _, _, h, passive = rows
-    _, C, U = aims
-    K, use_inverse = h.shape[1], inverse.size > 0
-    L, x, y, index = np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
+    Of what noise makes of codes, K / F of the rest, the share ``loose`` may be left; with less
+    than half of that the outliers are kept as they are, and the row is recorded. What the loss
+    falls by because of rounding counts for nothing.
+    """
+    kept = 0
     for s in range(m):
-        gram = G[0] if G.shape[0] == 1 else G[order[s]]
-        c, u, row, support = C[s], U[s], h[s], passive[s]
-        if not _pivot(gram, inverse, use_inverse, c, u, row, support, y, index, L, x, 2 * K + 50):
-            _active_set(gram, c, row, support, y, index, L, x, 3 * K + 10)
+        h, image, c, y = rows.h[s], rows.image[s], aims.C[s], aims.Y[s]
+        before = rows.rest[s] + rows.taken[s] + _cost_of(old[s], penalty)
+        gain = _gain(old[s], h, c, y, image, penalty[1], relax)
+        # The loss at another weight is that of another problem.
+        t, fair = rows.order[s], loose * h.size / rows.z.shape[1] * rows.rest[s]
+        low = gain <= _CODES_SHARE * tol * before + fair + rounding[t]
+        rows.settled[s] = result[4][t] = low and rows.weights[s] == weight
+        if rows.settled[s] and gain < 0.5 * fair:
+            _record(s, before - gain, rows.taken[s] + _cost_of(h, penalty), rows, result)
+            continue
+        for k in range(h.size):
+            image[k] = c[k] + y[k]
+        if kept < s:
+            _pack(s, kept, rows)
+        kept += 1
+    return kept
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -388,6 +467,7 @@ def alternate_l1(
     relax: Any,
     tol: Any,
     max_iter: Any,
+    loose: Any,
     result: Any,
 ) -> Any:
     """Alternate between the outliers of each row of V and its exact codes, until it settles.
@@ -396,31 +476,62 @@ def alternate_l1(
     those that are best without outliers; the outliers' weight then comes down from the size of
     the residual. ``seen`` is empty when there is no gap. ``G`` and ``inverse`` are as in
     :func:`nonnegative_codes`, with ``relax * penalty[1]`` on the diagonal. ``limits`` are weight,
-    upper and lower bound of the outliers. A row that has settled leaves the work arrays, so that
-    all else is products of matrices.
+    upper and lower bound of the outliers.
+
+    A row has settled when its loss falls by no more than ``tol`` of itself in an alternation. The
+    part of the codes in that is known without another look at the residual, and tells the whole.
+    Then the outliers of the last codes are found. With ``loose`` above 0 a row has also settled
+    when its codes are so much better than noise makes them, and may keep the outliers of the
+    codes before. A row that has settled leaves the work arrays, so that all else is products of
+    matrices.
     """
     n, K = V.shape[0], W.shape[0]
-    columns = np.ascontiguousarray(W.T)
-    z, h = np.empty_like(V), np.zeros((n, K)) if cold else result[0].astype(np.float64)
-    weights = np.full(n, V.dtype.type(np.inf) if cold else limits[0])
-    # No loss before this is -1.
-    rows = (np.arange(n), np.full(n, -1.0), weights, z, h, h > 0.0)
+    columns, rounding = np.ascontiguousarray(W.T), np.empty(n)
+    for t in range(n):
+        rounding[t] = K * float(np.finfo(V.dtype).eps) ** 2 * np.dot(V[t], V[t])
+    h = np.zeros((n, K)) if cold else result[0].astype(np.float64)
+    rows = Rows(
+        np.arange(n),
+        np.zeros(n, dtype=np.bool_),
+        np.full(n, V.dtype.type(np.inf) if cold else limits[0]),
+        np.empty_like(V),
+        h,
+        np.zeros((n, K)),
+        h > 0.0,
+        np.empty(n),
+        np.empty(n),
+    )
     narrow, slope = np.empty((n, K), dtype=V.dtype), np.empty((n, K), dtype=V.dtype)
-    aims = (slope, np.empty((n, K)), np.empty((n, K)))
+    aims, old = Aims(slope, np.empty((n, K)), np.empty((n, K)), np.empty((n, K))), np.empty((n, K))
     if cold:
         np.dot(V, columns, slope)
-        _aim(n, G, inverse, rows, penalty, 1.0, aims)
+        _aim(n, inverse, rows, penalty, 1.0, aims)
         # The signs of the unconstrained solution are the best guess of the support there is.
-        rows[-1][:] = (aims[-1] > 0.0) | (inverse.size == 0)
+        rows.passive[:] = (aims.U > 0.0) | (inverse.size == 0)
         _reach(n, G, inverse, rows, aims)
+        rows.image[:] = aims.C + aims.Y
+    elif G.shape[0] == 1:
+        np.dot(h, G[0], rows.image)
+    else:
+        for s in range(n):
+            _gradient(G[s], np.zeros(K), h[s], rows.image[s])
     m = n
     for step in range(max_iter + 1):
         for s in range(m):
             _copy_row(h[s], narrow[s])
-        np.dot(narrow[:m], W, z[:m])
-        m = _settle(step == max_iter, m, V, seen, rows, penalty, limits, tol, result)
+        np.dot(narrow[:m], W, rows.z[:m])
+        _part(step == max_iter, m, V, seen, rows, limits, result[1])
+        m = _leave(step == max_iter, m, rows, penalty, result)
         if m == 0:
-            return
-        np.dot(z[:m], columns, slope[:m])
-        _aim(m, G, inverse, rows, penalty, relax, aims)
+            break
+        for s in range(m):
+            _copy_row(h[s], old[s])
+        np.dot(rows.z[:m], columns, slope[:m])
+        _aim(m, inverse, rows, penalty, relax, aims)
         _reach(m, G, inverse, rows, aims)
+        m = _settle(m, rows, old, aims, penalty, limits[0], relax, tol, loose, rounding, result)
+    if seen.size > 0:  # a gap's outlier takes all that is left, and costs nothing
+        np.dot(result[0], W, rows.z)
+        for t in range(n):
+            for i in range(V.shape[1]):
+                result[1][t, i] += (V[t, i] - rows.z[t, i]) * (not seen[t, i])

@@ -58,6 +58,9 @@ class Fast:
         Stop when the loss decreases by less than ``tol``, or when the duality gap is below it.
     max_iter : int
         Cap on the number of alternations.
+    loose : float
+        What may be left to gain of the loss, as a share of what noise makes of codes: enough to
+        learn from. Outliers may then be those of the codes before the last.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Fast:
     tol: float = 1e-3
     exit: Exit = "decrease"
     max_iter: int = 1000
+    loose: float = 0.0
 
     def encode(
         self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
@@ -118,6 +122,7 @@ class Fast:
             _RELAXATION,
             max(self.tol, _ROUGH) if self.exit == "gap" else self.tol,
             self.max_iter,
+            self.loose,
             (result.H.T, result.R.T, *result[2:]),
         )
         return result

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.errors import InputError
 
@@ -71,21 +72,32 @@ def _check_size(largest: float, dtype: np.dtype[Any], *, learning: bool) -> None
 
 def as_batch(X: Any) -> Batch:
     """Return rows of validated data as columns, gaps marked."""
-    rows = X.toarray() if sparse.issparse(X) else X
-    rows = normal(np.ascontiguousarray(rows))
-    gaps = np.isnan(rows)
-    if not gaps.any():
+    rows = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)
+    n_gaps, n_faint = _odd(rows)
+    rows = _without_faint(rows) if n_faint else rows
+    if n_gaps == 0:
         return Batch(rows.T, None)
+    gaps = np.isnan(rows)
     return Batch(np.where(gaps, rows.dtype.type(0), rows).T, ~gaps.T)
 
 
 def normal(values: Array) -> Array:
     """Return numbers with zeros for those so small that their squares have no inverse."""
-    bound = float(np.finfo(values.dtype).tiny) ** _ZERO
-    faint = values < bound  # marks are small: sizes would be as large as the data once more
-    faint &= values > -bound
-    faint &= values != 0.0
-    return np.where(faint, values.dtype.type(0), values) if faint.any() else values
+    return _without_faint(values) if _odd(values)[1] else values
+
+
+def _least(dtype: np.dtype[Any]) -> Any:
+    return dtype.type(float(np.finfo(dtype).tiny) ** _ZERO)
+
+
+def _odd(values: Array) -> tuple[int, int]:
+    """Return how many numbers are gaps, and how many too small."""
+    n_gaps, n_faint = _kernels.count_odd(values.ravel(), _least(values.dtype))
+    return n_gaps, n_faint
+
+
+def _without_faint(values: Array) -> Array:
+    return np.where(np.abs(values) < _least(values.dtype), values.dtype.type(0), values)
 
 
 def filled(X: Any, low_rank: Array) -> Array:

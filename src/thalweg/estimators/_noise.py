@@ -97,16 +97,19 @@ def measure(batch: Batch, W: Array, H: Array) -> Noise:
     V = batch.V[::every_feature, ::every_sample]
     residual = np.abs(V - W[::every_feature] @ H[:, ::every_sample])
     kept = V > 0.0  # gaps are filled with zeros
-    residual, V = residual[kept], V[kept]
+    residual, V = np.sort(residual[kept]), V[kept]
     if V.size == 0:
         return Noise()
-    near = residual[residual <= _FAR * _deviation(residual)]
-    scale = _deviation(near)
-    far = int(np.count_nonzero(residual > _FAR * scale)) / residual.size
+    scale = _deviation(residual[: _below(residual, _FAR * _deviation(residual))])
+    far = 1.0 - _below(residual, _FAR * scale) / residual.size
     return Noise(scale, far, float(V.mean()), 1)
 
 
 def _deviation(residual: Array) -> float:
-    """Return the median absolute deviation, in standard deviations of a normal variable."""
-    middle = residual.size // 2
-    return _NORMAL * float(np.partition(residual, middle)[middle])
+    """Return the median of sorted sizes, in standard deviations of a normal variable."""
+    return _NORMAL * float(residual[residual.size // 2])
+
+
+def _below(residual: Array, limit: float) -> int:
+    """Return how many sorted sizes do not exceed the limit."""
+    return int(residual.searchsorted(residual.dtype.type(limit), side="right"))

@@ -51,7 +51,7 @@ class Robust(Factorization):
     def _encoder(self) -> Encoder:
         return self._encoder_for(self.outlier_weight_)
 
-    def _encoder_for(self, weight: float, looser: float = 1.0) -> Encoder:
+    def _encoder_for(self, weight: float, looser: float = 1.0, **options: Any) -> Encoder:
         method = _ENCODERS[parameters.choose("solver", self.solver, tuple(_ENCODERS))]
         tol = looser * parameters.check_positive("tol", self.tol)
         tight = {"exit": "gap", "max_iter": 100_000} if tol < _TIGHT else {}
@@ -60,6 +60,7 @@ class Robust(Factorization):
             penalty=self._code_penalty(),
             tol=tol,
             **tight,
+            **options,
         )
         return encoder
 

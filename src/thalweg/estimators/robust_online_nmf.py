@@ -20,6 +20,7 @@ __all__ = ["RobustOnlineNMF"]
 _FADE = 8.0
 # While learning, codes need not be as accurate as those that users get.
 _LOOSER = 3.0
+_LOOSE = 0.2
 
 
 class RobustOnlineNMF(Robust, Streaming):
@@ -173,5 +174,6 @@ class RobustOnlineNMF(Robust, Streaming):
         self._follow_noise(batch, self.n_batches_seen_, W, codes.H)
 
     def _tune(self, batch: Batch) -> Encoder:
-        looser = _LOOSER if self.solver == "fast" else 1.0
-        return self._encoder_for(self.outlier_weight_, looser)
+        if self.solver != "fast":
+            return self._encoder()
+        return self._encoder_for(self.outlier_weight_, _LOOSER, loose=_LOOSE)

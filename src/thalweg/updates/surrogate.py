@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg import blas
 
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
@@ -16,6 +17,9 @@ from thalweg.updates._means import alone, batch_share, joined, merge_means
 from thalweg.updates._revive import revive
 
 __all__ = ["Statistics", "Surrogate"]
+
+# Products of matrices that are added to a multiple of another in one pass.
+_GEMM = {np.dtype(np.float64): blas.dgemm, np.dtype(np.float32): blas.sgemm}
 
 
 class Statistics(NamedTuple):
@@ -111,12 +115,11 @@ class Surrogate:
         share, total, n_samples = batch_share(
             state.weight, state.n_samples, n, self.forgetting, self.fade
         )
-        scaled = H * H.dtype.type(share / n)
-        kept = H.dtype.type(1.0 - share)
+        kept, own = 1.0 - share, share / n
         return Statistics(
-            kept * state.A + scaled @ H.T,
-            kept * state.B + (scaled @ clean.T).T,
-            np.asarray((1.0 - share) * state.constant + share * constant),
+            H.dtype.type(kept) * state.A + H.dtype.type(own) * (H @ H.T),
+            _GEMM[H.dtype](own, clean, H, beta=kept, c=state.B, trans_b=1),
+            np.asarray(kept * state.constant + share * constant),
             total,
             n_samples,
         )
