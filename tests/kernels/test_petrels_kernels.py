@@ -9,6 +9,7 @@ import pytest
 
 import reference
 from thalweg import _kernels
+from thalweg._kernels import petrels
 from thalweg.trackers._blocks import pack, unpack
 from thalweg.trackers._noise import variance_within
 
@@ -123,6 +124,39 @@ def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float, prior: float)
     agree(H, wanted[0], dtype)
     agree(R, wanted[1], dtype)
     assert not R[~seen].any()
+
+
+@DTYPES
+def test_codes_of_so_many_entries_that_a_few_of_them_are_fitted_first(dtype: Any) -> None:
+    """The first fit may be rough, but rejection ends where it does from an exact one."""
+    F, K = 20_000, 3
+    U, X, seen = stream(dtype, F, K, B=12)
+    U *= dtype(np.sqrt(F))  # so that codes are as large as noise and outliers are made for
+    (H, R, _), solved = room(X, K), np.zeros(len(X), bool)
+    rule, none = np.array(RULE), np.array(())
+    _kernels.rejecting_codes(X, seen, pack(U), 0.4, 0.0, rule, none, H, R, solved)
+    assert solved.all()
+    wanted, outliers = reference.rejecting_codes(*wide(X), seen, *wide(U), 0.4, 0.0, *RULE[:2])
+    noise = 0.4 * np.sqrt(K / F)  # of a fit of all
+    assert np.abs(H - wanted).max() < 0.01 * noise
+    assert np.mean((R == 0.0) != (outliers == 0.0)) < 1e-4
+
+
+@DTYPES
+def test_the_fit_before_rejection_is_as_good_as_noise_lets_it_be(dtype: Any) -> None:
+    F, K, knee, ridge = 20_000, 3, 0.2, 1e4 * np.finfo(dtype).eps
+    U, X, _ = stream(dtype, F, K, B=12)
+    U *= dtype(np.sqrt(F))
+    blocks = pack(U)
+    reach, desk = petrels._extent(blocks)[0], np.empty((4, F), dtype)
+    for x in X:
+        w, G = np.zeros(K, dtype), np.empty((K, K))
+        before = petrels._sketch(blocks, x, dtype(knee), ridge, reach, w, desk)
+        assert before > 0.0
+        assert petrels._huber(blocks, x, dtype(knee), ridge, reach, 60, F, before, w, G, desk)
+        exact = reference.exact_huber_fit(*wide(x, U), knee)
+        within = np.count_nonzero(np.abs(x - U @ exact) <= knee)
+        assert np.abs(U @ (w - exact)).max() <= 0.1 * knee * np.sqrt(K / within)
 
 
 @pytest.mark.parametrize("K", [1, 2, 4])

@@ -30,6 +30,7 @@ _WEIGHTED = 3  # of which the first are of reweighted least squares
 _HALVINGS = 30  # of a step that is too long, or doublings
 _FLAT = 0.1  # of the slope may be left at the end of a step
 _STILL = 1e-9  # of the knee that is no way to go
+_ROUGH = 0.1  # of the error of codes by noise that may be added to it
 _THIN = 16  # blocks of which one is looked at first, where there are many
 _MANY = 32  # blocks of these that are worth it
 _ROUNDS = 10  # of rejection
@@ -179,22 +180,24 @@ def _arrive(
 ) -> Any:
     """Do :func:`_advance` from x by w, and :func:`_gram` of what is within, in one pass over U.
 
-    Return how many are beyond.
+    Return how many are elsewhere, and beyond.
     """
     lanes = U.shape[2]
     psi, even = np.empty(_TEAM * lanes, U.dtype), np.empty(_TEAM * lanes, U.dtype)
     odd = np.empty(_TEAM * lanes, U.dtype)
-    beyond = 0.0
+    elsewhere = beyond = 0.0
     g[:] = 0.0
     G[:] = 0.0
     for first in range(0, U.shape[0], _TEAM):
         size = min(_TEAM, U.shape[0] - first)
-        beyond += _advance_team(U, first, size, w, x, knee, edge, r, side, psi, g)[1]
+        moved, out = _advance_team(U, first, size, w, x, knee, edge, r, side, psi, g)
+        elsewhere += moved
+        beyond += out
         for start in range(first * lanes, (first + size) * lanes, lanes):
             out = load(side, start)
             store(weight, start, 1.0 - out * out)
         _gram_team(U, first, size, weight, even, odd, G)
-    return int(beyond)
+    return elsewhere, int(beyond)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -373,26 +376,33 @@ def _near(r: Any, trial: Any, distance: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _huber(
-    U: Any, x: Any, knee: Any, ridge: Any, reach: Any, cap: Any, count: Any, w: Any, desk: Any
-) -> Any:
+    U: Any, x: Any, knee: Any, ridge: Any, reach: Any, cap: Any, count: Any, before: Any,
+    w: Any, G: Any, desk: Any,
+) -> Any:  # fmt: skip
     """Minimise sum_i huber(x_i - u_i' w; knee) over the first ``count`` entries, from w.
 
     It is min_s |x - U w - s|^2 / 2 + knee |s|_1. Newton's step is exact once it leaves every
     entry on its side of the knees, which need not be looked at if it is shorter than any way to
     them, as it is with rows no longer than the ``reach``; before, it is made shorter or longer
     until it descends well. The first steps, and those without an entry within the knees, are of
-    reweighted least squares. Return whether the minimum was reached within the cap on steps.
+    reweighted least squares. Return whether the minimum was reached within the cap on steps; G is
+    the matrix of the last one.
+
+    If a step for all entries led to w, ``before`` is the way of the farthest of them, and the
+    sides are those they came from; else it is 0. From there a step is the last as well if the
+    error that it will leave is far below what noise makes of codes: entries go on to change sides
+    at the rate of the step before, and each that does so adds its share to the error.
     """
     K, n = w.size, x.size
-    G, g, delta = np.empty((K, K)), np.empty(K), np.empty(K)
+    g, delta = np.empty(K), np.empty(K)
     side, weight, r, trial = desk[0, :n], desk[1, :n], desk[2, :n], desk[3, :n]
     begun = bool(np.any(w != 0.0))
     edge = knee if knee < np.inf else U.dtype.type(0.0)
     if begun:
-        changes, beyond = 0.0, _arrive(U, w, x, knee, edge, r, side, weight, g, G)
+        moved, beyond = _arrive(U, w, x, knee, edge, r, side, weight, g, G)
     else:
-        changes, beyond = _advance(U, w, x, knee, edge, r, side, g)
-    known = begun
+        moved, beyond = _advance(U, w, x, knee, edge, r, side, g)
+    known, changes, rough = begun, 0.0, _ROUGH if before > 0.0 else 0.0
     for step in range(cap):
         careful = step < _WEIGHTED and not begun
         newton = beyond < count and not careful
@@ -407,12 +417,17 @@ def _huber(
             _gram(U, weight, G)
         known = newton
         _solve(G, g, ridge, 0.0, delta)
-        if newton and reach * sqrt(_size(delta)) < _closest(r, knee, U):
+        length = reach * sqrt(_size(delta))
+        share = 1.0 / max(count - beyond, 1)
+        wrong = share * moved * length * length
+        fine = wrong < rough * knee * sqrt(share * K) * before
+        if newton and (fine or length < _closest(r, knee, U)):
             for k in range(K):
                 w[k] += delta[k]
             return True
         first = -np.dot(delta, g)
         changes, beyond = _advance(U, delta, r, knee, edge, trial, side, g)
+        moved, before = changes, length
         still = changes == 0.0 and (newton or _near(r, trial, _STILL * knee))
         share = 1.0
         if not (careful or still):
@@ -431,18 +446,29 @@ def _huber(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sketch(U: Any, x: Any, knee: Any, ridge: Any, reach: Any, w: Any, desk: Any) -> Any:
-    """Set w to the minimum of Huber's function over a few of many blocks, to begin with."""
-    blocks, lanes = U.shape[0] // _THIN, U.shape[2]
+    """Set w to the minimum of Huber's function over a few of many blocks, to begin with.
+
+    Then it makes one step for all blocks, with the matrix of the few. Return how far that takes
+    an entry at most: 0 if there are not so many blocks.
+    """
+    K, blocks, lanes = w.size, U.shape[0] // _THIN, U.shape[2]
     if blocks < _MANY:
-        return
+        return 0.0
     n = blocks * lanes
+    G, g, delta = np.empty((K, K)), np.empty(K), np.empty(K)
     atoms = np.empty((blocks, U.shape[1], lanes), U.dtype)
     values = np.empty(n, U.dtype)
     for b in range(blocks):
         atoms[b] = U[b * _THIN]
         here, source = b * lanes, b * _THIN * lanes
         values[here : here + lanes] = x[source : source + lanes]
-    _huber(atoms, values, knee, ridge, reach, _CAP, n, w, desk)
+    _huber(atoms, values, knee, ridge, reach, _CAP, n, 0.0, w, G, desk)
+    _advance(U, w, x, knee, knee, desk[2, : x.size], desk[0, : x.size], g)
+    _solve(G, g, ridge, 0.0, delta)
+    delta *= blocks / U.shape[0]
+    for k in range(K):
+        w[k] += delta[k]
+    return reach * sqrt(_size(delta))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -509,11 +535,12 @@ def _quantiles(r: Any, count: Any, K: Any) -> Any:
 
     Of many entries about 1000, evenly spread, have to do.
     """
-    stride = max(count // 1024, 1)
-    sizes = np.sort(np.abs(r[:count:stride]))
+    sizes = np.abs(r[: count : max(count // 1024, 1)])
     zeros = min(K, sizes.size - 1)
     rest = sizes.size - zeros
-    return sizes[zeros + rest // 2], sizes[zeros + int(_LOW * rest)]
+    middle, low = zeros + rest // 2, zeros + int(_LOW * rest)
+    parted = np.partition(sizes, middle)
+    return parted[middle], np.partition(parted[: middle + 1], low)[low]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -533,7 +560,7 @@ def _reject(
     K, n = w.size, x.size
     G, g, delta, first = np.empty((K, K)), np.empty(K), np.empty(K), w.copy()
     side, weight = desk[0, :n], desk[1, :n]
-    changes, beyond = 0.0, _arrive(U, w, x, limit, 0.0, r, side, weight, g, G)
+    changes, beyond = 0.0, _arrive(U, w, x, limit, 0.0, r, side, weight, g, G)[1]
     middle, low = _quantiles(r, count, K)
     for _ in range(_ROUNDS):
         if count - beyond < least:
@@ -682,7 +709,7 @@ def _doubt(
     K, side = w.size, desk[0, : x.size]
     if count > K:
         w[:] = 0.0
-        _huber(U, x, knee, ridge, reach, _CAP, count, w, desk)
+        _huber(U, x, knee, ridge, reach, _CAP, count, 0.0, w, np.empty((K, K)), desk)
         if _reject(U, x, limit, K + 1, ridge, prior, count, w, r, clean, desk)[0] <= K:
             w[:] = 0.0
     length = _size(w)
@@ -738,8 +765,8 @@ def _fit(
     if admm.size > 0:
         solved = _admm(U, x, knee, ridge, count, admm, w, r, desk)
     else:
-        _sketch(U, x, knee, ridge, reach, w, desk)
-        solved = _huber(U, x, knee, ridge, reach, _CAP, count, w, desk)
+        before, G = _sketch(U, x, knee, ridge, reach, w, desk), np.empty((K, K))
+        solved = _huber(U, x, knee, ridge, reach, _CAP, count, before, w, G, desk)
     if not known:
         _advance(U, w, x, kind(np.inf), 0.0, r, desk[0, : x.size], np.empty(K))
         scale = 1.4826 * _quantiles(r, count, K)[0]
@@ -957,6 +984,7 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
     ridge = _RIDGE * np.finfo(U.dtype).eps
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
     x, desk, reach = np.empty(n, U.dtype), np.empty((4, n), U.dtype), _extent(U)[0]
+    G = np.empty((U.shape[1], U.shape[1]))
     for t in range(X.shape[0]):
         count = _seen(seen[t], index)
         w[:] = 0.0
@@ -966,7 +994,7 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
             atoms = _gather(X[t], U, index, count, x, room)
             m = atoms.shape[0] * U.shape[2]
             bend = U.dtype.type(np.inf if _few(count, w.size) else knee)
-            solved[t] = _huber(atoms, x[:m], bend, ridge, reach, cap, count, w, desk)
+            solved[t] = _huber(atoms, x[:m], bend, ridge, reach, cap, count, 0.0, w, G, desk)
         H[t] = w
 
 
