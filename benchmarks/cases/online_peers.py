@@ -24,12 +24,11 @@ As good
     Processor seconds after which our components (same precision) are as good as the peer's at
     its end, by *robust*. No target is held against it.
 Note
-    Of the targets of speed one is missed by far, against a large lambda1 of SPAMS, which leaves
-    few codes that are not zero. Three are near their limits, and which of them are missed changes
-    from run to run: gensim's defaults, which leave the codes after few steps (4.5 and 5.2 times in
-    two runs), SPAMS' ``nmf`` (2.7 and 2.4) and MiniBatchNMF in float32 (1.08 and 0.92). The one of
-    quality is missed against gensim with a larger step, since *robust* codes make up for outliers
-    that a library's own would follow.
+    The target of speed that is missed is against a large lambda1 of SPAMS, which leaves few codes
+    that are not zero, and a less good dictionary than the smaller ones. Gensim's defaults, which
+    leave the codes after few steps, and MiniBatchNMF in float32 are ahead of their limits by no
+    more than the times of two runs differ. The one of quality is missed against gensim with a
+    larger step, since *robust* codes make up for outliers that a library's own would follow.
 """
 
 import time

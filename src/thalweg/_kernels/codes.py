@@ -430,9 +430,9 @@ def _settle(
 ) -> Any:
     """Mark the rows whose loss has hardly fallen as their codes moved; return how many are left.
 
-    Of what noise makes of codes, K / F of the rest, the share ``loose`` may be left; with less
-    than half of that the outliers are kept as they are, and the row is recorded. What the loss
-    falls by because of rounding counts for nothing.
+    The share ``loose`` of the rest may be left to gain; with less than half of that the outliers
+    are kept as they are, and the row is recorded. What the loss falls by because of rounding
+    counts for nothing.
     """
     kept = 0
     for s in range(m):
@@ -440,7 +440,7 @@ def _settle(
         before = rows.rest[s] + rows.taken[s] + _cost_of(old[s], penalty)
         gain = _gain(old[s], h, c, y, image, penalty[1], relax)
         # The loss at another weight is that of another problem.
-        t, fair = rows.order[s], loose * h.size / rows.z.shape[1] * rows.rest[s]
+        t, fair = rows.order[s], loose[rows.order[s]] * rows.rest[s]
         low = gain <= _CODES_SHARE * tol * before + fair + rounding[t]
         rows.settled[s] = result[4][t] = low and rows.weights[s] == weight
         if rows.settled[s] and gain < 0.5 * fair:
@@ -481,14 +481,16 @@ def alternate_l1(
     A row has settled when its loss falls by no more than ``tol`` of itself in an alternation. The
     part of the codes in that is known without another look at the residual, and tells the whole.
     Then the outliers of the last codes are found. With ``loose`` above 0 a row has also settled
-    when its codes are so much better than noise makes them, and may keep the outliers of the
-    codes before. A row that has settled leaves the work arrays, so that all else is products of
+    when no more than this share of what noise makes of codes, K of the entries' parts in the
+    rest, is to be gained, and may keep the outliers of the codes before. A row that has settled leaves the work arrays, so that all else is products of
     matrices.
     """
     n, K = V.shape[0], W.shape[0]
-    columns, rounding = np.ascontiguousarray(W.T), np.empty(n)
+    columns, rounding, share = np.ascontiguousarray(W.T), np.empty(n), np.empty(n)
     for t in range(n):
         rounding[t] = K * float(np.finfo(V.dtype).eps) ** 2 * np.dot(V[t], V[t])
+        count = np.count_nonzero(seen[t]) if seen.size > 0 else V.shape[1]
+        share[t] = loose * K / max(count, 1)
     h = np.zeros((n, K)) if cold else result[0].astype(np.float64)
     rows = Rows(
         np.arange(n),
@@ -529,7 +531,7 @@ def alternate_l1(
         np.dot(rows.z[:m], columns, slope[:m])
         _aim(m, inverse, rows, penalty, relax, aims)
         _reach(m, G, inverse, rows, aims)
-        m = _settle(m, rows, old, aims, penalty, limits[0], relax, tol, loose, rounding, result)
+        m = _settle(m, rows, old, aims, penalty, limits[0], relax, tol, share, rounding, result)
     if seen.size > 0:  # a gap's outlier takes all that is left, and costs nothing
         np.dot(result[0], W, rows.z)
         for t in range(n):
