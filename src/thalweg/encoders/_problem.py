@@ -14,7 +14,9 @@ __all__ = ["Point", "Problem", "chunks", "times"]
 
 def times(W: Array, H: Array) -> Array:
     """Return W @ H with contiguous columns, in which a sample is one run of memory."""
-    product: Array = (H.T @ W.T).T
+    # Both are finite, but BLAS may report what it finds in buffers of its own, and does not use.
+    with np.errstate(invalid="ignore"):
+        product: Array = (H.T @ W.T).T
     return product
 
 
