@@ -482,8 +482,8 @@ def alternate_l1(
     part of the codes in that is known without another look at the residual, and tells the whole.
     Then the outliers of the last codes are found. With ``loose`` above 0 a row has also settled
     when no more than this share of what noise makes of codes, K of the entries' parts in the
-    rest, is to be gained, and may keep the outliers of the codes before. A row that has settled leaves the work arrays, so that all else is products of
-    matrices.
+    rest, is to be gained, and may keep the outliers of the codes before. A row that has settled
+    leaves the work arrays, so that all else is products of matrices.
     """
     n, K = V.shape[0], W.shape[0]
     columns, rounding, share = np.ascontiguousarray(W.T), np.empty(n), np.empty(n)
