@@ -18,9 +18,9 @@ __all__ = ["RobustOnlineNMF"]
 # How fast the samples encoded by the first, poor dictionaries lose their weight. The paper's
 # solvers keep the paper's equal weights.
 _FADE = 8.0
-# While learning, codes need not be as accurate as those that users get.
-_LOOSER = 3.0
-_LOOSE = 0.2
+# While learning, codes need not be as accurate as those that users get: so many times tol, and
+# this share of what noise makes of codes, may be left.
+_LOOSER, _LOOSE = 3.0, 0.2
 
 
 class RobustOnlineNMF(Robust, Streaming):
