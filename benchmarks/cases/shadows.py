@@ -25,8 +25,9 @@ Claims
 Note
     The automatic weight of RobustOnlineNMF, 0.10 and 0.13, follows what 49 components leave over
     of so few and so different faces, and with 1/sqrt(F) = 0.03 ORPCA gives up more of a shadow;
-    with that weight ours (*online fast*) is above it or level with it. Likely reasons elsewhere: OPGD stops
-    after 50 steps, and OADMM weighs the codes of the first, poor dictionaries like all others.
+    with that weight ours (*online fast*) is above it or level with it. Likely reasons elsewhere:
+    OPGD stops after 50 steps, and OADMM weighs the codes of the first, poor dictionaries like all
+    others.
 Picture
     ``docs/images/shadows.png`` (``results/quick/`` with ``--quick``): faces with shadows, and
     with shadows and noise.
