@@ -30,9 +30,12 @@ def gappy(mixed: Array) -> Array:
     return np.where(np.random.default_rng(1).random(mixed.shape) < 0.1, np.nan, mixed)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A cluster of processes with one thread each; tests scale it."""
+    """A cluster of processes with one thread each; tests scale it.
+
+    It ends with its module: its threads allocate now and then, and other tests measure memory.
+    """
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=2, processes=True, threads_per_worker=1, dashboard_address="127.0.0.1:0"
@@ -40,7 +43,7 @@ def cluster() -> Iterator[Any]:
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client(cluster: Any) -> Iterator[Any]:
     """A client of the cluster."""
     from distributed import Client

@@ -42,11 +42,13 @@ def test_a_power_of_two_changes_no_bit(make_robust: Any, gappy: Array, power: in
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_units_do_not_matter_in_single_precision(make_robust: Any, X: Array, factor: float) -> None:
+    """Rounding decides when a sample of "pgd" or "admm" stops, and with that a little of all."""
     narrow = X.astype(np.float32)
     one = make_robust().fit(narrow)
     other = make_robust().fit((factor * X).astype(np.float32))
-    assert np.allclose(other.components_, one.components_, atol=5e-3)
-    assert other.outlier_weight_ == pytest.approx(factor * one.outlier_weight_, rel=2e-2)
+    components, weight = (1e-4, 1e-3) if one.solver == "fast" else (5e-3, 5e-2)
+    assert np.allclose(other.components_, one.components_, atol=components)
+    assert other.outlier_weight_ == pytest.approx(factor * one.outlier_weight_, rel=weight)
 
 
 def test_units_do_not_matter_to_other_starts(make_fast: Any, X: Array) -> None:

@@ -1,8 +1,11 @@
-"""The outliers' weight from the data themselves: a multiple of a robust noise level.
+"""The outliers' weight from the data themselves: a robust noise level, and a knee for Huber's loss.
 
 The weight is the residual beyond which an entry is called an outlier. The median absolute
 deviation of the residual does not feel outliers until they are half of the entries, and scales
-with the data, so that results do not depend on units.
+with the data, so that results do not depend on units. How many such deviations the weight has is
+for the shape of the residual to say: fitted with the knee c, codes have a variance in proportion
+to E[min(|e|, c)^2] / P(|e| <= c)^2. That is least for a large knee if the residual is normal, and
+for a small one if it has long tails or many outliers.
 """
 
 from typing import NamedTuple
@@ -20,9 +23,13 @@ _ENTRIES = 1024
 _NORMAL = 1.4826
 # What is farther away than so many deviations is left out when the deviation is measured again.
 _FAR = 3.0
-# Residuals beyond so many standard deviations are outliers: many while outliers are rare; few
-# when they are common, since each of them pulls the fit by as much.
-_MOST, _SLOPE, _LEAST = 2.0, 6.0, 1.0
+# Knees that may be, in deviations. Larger ones gain little, and let more of outliers in that are
+# alike; with smaller ones a dictionary learns slowly.
+_KNEES = np.linspace(0.5, 1.75, 26)
+# The share of entries within a knee is that within knees which are smaller and larger by so much.
+_BLUR = 0.05
+# A variance above the least by this share counts as worse, and one by half of it as half worse.
+_WORSE = 0.07
 # Without noise the weight would vanish, and the problem with it; it is kept above this share of
 # the data's size.
 _FLOOR = 1e-4
@@ -39,8 +46,8 @@ class Noise(NamedTuple):
     ----------
     scale : float
         Standard deviation of the noise.
-    far : float
-        Share of entries that noise cannot explain.
+    knee : float
+        Where Huber's loss should become linear.
     size : float
         Mean of the data.
     batches : int
@@ -48,7 +55,7 @@ class Noise(NamedTuple):
     """
 
     scale: float = 0.0
-    far: float = 0.0
+    knee: float = 0.0
     size: float = 0.0
     batches: int = 0
 
@@ -59,8 +66,8 @@ class Noise(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """The outliers' weight."""
-        return max(_MOST - _SLOPE * self.far, _LEAST) * self.level
+        """The outliers' weight: the knee, above a small share of the data's size."""
+        return max(self.knee, _FLOOR * self.size)
 
     def follow(self, latest: "Noise") -> "Noise":
         """Return the level with the latest batch taken in."""
@@ -69,7 +76,7 @@ class Noise(NamedTuple):
         share = 1.0 / (self.batches + 1) if self.batches < _MEMORY else _EVERY / _MEMORY
         return Noise(
             self.scale + share * (latest.scale - self.scale),
-            self.far + share * (latest.far - self.far),
+            self.knee + share * (latest.knee - self.knee),
             self.size + share * (latest.size - self.size),
             self.batches + 1,
         )
@@ -101,8 +108,29 @@ def measure(batch: Batch, W: Array, H: Array) -> Noise:
     if V.size == 0:
         return Noise()
     scale = _deviation(residual[: _below(residual, _FAR * _deviation(residual))])
-    far = 1.0 - _below(residual, _FAR * scale) / residual.size
-    return Noise(scale, far, float(V.mean()), 1)
+    knee = scale * _knee(residual, scale) if scale > 0.0 else 0.0
+    return Noise(scale, knee, float(V.mean()), 1)
+
+
+def _knee(residual: Array, scale: float) -> float:
+    """Return the knee that sorted sizes call for, in units of the scale.
+
+    It is the largest that is no worse than the best, since small knees make outliers of noise.
+    Which ones are worse is a matter of degree: the residual should not decide by a hair.
+    """
+    sizes = np.minimum(residual.astype(np.float64), _FAR * scale) / scale
+    # Sums of squares of what is cut at a knee, and sums of what is left of the knee.
+    ends = np.stack([_KNEES, _KNEES - _BLUR, _KNEES + _BLUR])
+    counts = sizes.searchsorted(ends, side="right")
+    sums = np.concatenate(([0.0], np.cumsum(sizes)))[counts]
+    squares = np.concatenate(([0.0], np.cumsum(sizes * sizes)))[counts[0]]
+    cut = squares + _KNEES**2 * (sizes.size - counts[0])
+    _, less, more = ends * counts - sums
+    near = (more - less) / (2.0 * _BLUR)  # the mean number of entries below, from end to end
+    variance = cut / np.maximum(near, 1.0) ** 2
+    best = int(variance.argmin())
+    worse = np.clip((variance[best:] / variance[best] - 1.0) / _WORSE, 0.0, 1.0)
+    return float(_KNEES[-1] - (_KNEES[1] - _KNEES[0]) * worse.sum())
 
 
 def _deviation(residual: Array) -> float:

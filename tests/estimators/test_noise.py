@@ -1,0 +1,111 @@
+"""The automatic weight of outliers: its knee against brute force, theory and simulated fits."""
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, stats
+
+from thalweg.estimators._input import Batch
+from thalweg.estimators._noise import Noise, due, measure
+
+KNEES = np.linspace(0.5, 1.75, 26)
+
+
+def look(residual, size=1.0):
+    """Return what is measured when the model leaves this residual."""
+    V = np.asfortranarray(np.asarray(residual, dtype=np.float64)[:, None] + size)
+    return measure(Batch(V, None), np.full((len(V), 1), size), np.ones((1, 1)))
+
+
+def variance(density, knee):
+    """Return the variance of a mean fitted by Huber's loss to many values of this density."""
+    inner = integrate.quad(lambda e: e * e * density(e), 0.0, knee)[0]
+    near = 2.0 * integrate.quad(density, 0.0, knee)[0]
+    return (2.0 * inner + knee**2 * (1.0 - near)) / near**2
+
+
+def contaminated(share, width):
+    """Return the density of normal noise of which a share is so many times as wide."""
+    return lambda e: (1.0 - share) * stats.norm.pdf(e) + share * stats.norm.pdf(e, scale=width)
+
+
+@pytest.mark.parametrize(("share", "width"), [(0.0, 1.0), (0.05, 10.0), (0.2, 10.0), (0.4, 5.0)])
+def test_the_knee_is_nearly_the_best_in_theory(share, width):
+    rng = np.random.default_rng(0)
+    wide = rng.random(1000) < share
+    found = look(rng.standard_normal(1000) * np.where(wide, width, 1.0), size=100.0)
+    density = contaminated(share, width)
+    best = min(variance(density, knee) for knee in KNEES)
+    assert variance(density, found.weight) <= 1.15 * best
+
+
+def test_theory_tells_how_much_a_simulated_fit_varies():
+    rng = np.random.default_rng(1)
+    samples = rng.standard_normal((600, 100)) * np.where(rng.random((600, 100)) < 0.2, 10.0, 1.0)
+    for knee in (0.5, 1.0, 1.75):
+        means = [
+            optimize.brentq(lambda m, s=s, c=knee: np.clip(s - m, -c, c).sum(), -50.0, 50.0)
+            for s in samples
+        ]
+        expected = variance(contaminated(0.2, 10.0), knee) / samples.shape[1]
+        assert np.var(means) == pytest.approx(expected, rel=0.2)
+
+
+@pytest.mark.parametrize("freedom", [2.0, 3.0, 5.0, 50.0])
+def test_the_knee_is_the_largest_of_those_that_are_not_worse(freedom):
+    residual = np.abs(np.random.default_rng(2).standard_t(freedom, size=900))
+    found = look(residual, size=100.0)
+    knees = KNEES * found.scale
+    blur = 0.05 * found.scale
+    within = [np.mean(np.clip((c - residual) / (2.0 * blur) + 0.5, 0.0, 1.0)) for c in knees]
+    cut = [np.mean(np.minimum(residual, c) ** 2) for c in knees]
+    worth = [c / p**2 for c, p in zip(cut, within, strict=True)]
+    best, last = np.argmin(worth), max(i for i, w in enumerate(worth) if w < 1.07 * min(worth))
+    assert knees[best] <= found.knee <= knees[last]
+    worse = sum(min((w / worth[best] - 1.0) / 0.07, 1.0) for w in worth[best:])
+    assert found.knee == pytest.approx(knees[-1] - worse * (knees[1] - knees[0]))
+
+
+def test_the_knee_does_not_hang_on_a_hair():
+    rng = np.random.default_rng(5)
+    changes = []
+    for _ in range(50):
+        residual = rng.standard_normal(600) * np.where(rng.random(600) < 0.1, 10.0, 1.0)
+        shaken = residual + 1e-3 * rng.standard_normal(600)
+        changes.append(np.log(look(shaken, size=100.0).knee / look(residual, size=100.0).knee))
+    assert np.median(np.abs(changes)) < 0.01
+    assert np.abs(changes).max() < 0.15
+
+
+def test_long_tails_and_many_outliers_make_the_knee_small():
+    rng = np.random.default_rng(3)
+    normal = rng.standard_normal(1000)
+    few, many = (np.where(rng.random(1000) < share, 20.0, normal) for share in (0.02, 0.3))
+    knees = [look(e, size=100.0).knee for e in (normal, few, rng.laplace(size=1000), many)]
+    assert knees[0] > knees[1] > knees[3]
+    assert knees[0] > 1.5 * knees[2]
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-6, 1e6, 1e150])
+def test_the_knee_has_the_unit_of_the_data(unit):
+    residual = np.random.default_rng(4).laplace(size=500)
+    assert look(unit * residual, size=100.0 * unit).weight == pytest.approx(
+        unit * look(residual, size=100.0).weight
+    )
+
+
+@pytest.mark.parametrize("residual", [[0.0], [0.0, 0.0, 5.0], [3.0], [2.0] * 50])
+def test_a_residual_without_spread_leaves_a_weight(residual):
+    assert 0.0 < look(residual, size=4.0).weight < np.inf
+
+
+def test_the_level_follows_a_change_of_the_noise():
+    noise = Noise()
+    for scale in [1.0] * 30 + [5.0] * 20:
+        noise = noise.follow(Noise(scale, 2.0 * scale, 1.0, 1))
+    assert noise.level == pytest.approx(5.0, rel=0.02)
+    assert noise.weight == pytest.approx(10.0, rel=0.02)
+
+
+def test_not_every_batch_is_looked_at():
+    assert all(due(n) for n in range(20))
+    assert sum(due(n) for n in range(20, 60)) == 10
