@@ -23,11 +23,11 @@ Claims
     dB below their batch twins, RobustOnlineNMF above ORPCA and ONMF, OL at least at OL-Wang and
     at most 0.5 dB below Batch; RobustOnlineNMF and OL faster than their batch twins.
 Note
-    The automatic weight of RobustOnlineNMF, 0.10 and 0.13, follows what 49 components leave over
-    of so few and so different faces, and with 1/sqrt(F) = 0.03 ORPCA gives up more of a shadow;
-    with that weight ours (*online fast*) is above it or level with it. Likely reasons elsewhere:
-    OPGD stops after 50 steps, and OADMM weighs the codes of the first, poor dictionaries like all
-    others.
+    The automatic weight of RobustOnlineNMF, 0.06 and 0.08, follows what 49 components leave over
+    of so few and so different faces. With 1/sqrt(F) = 0.03 (*online fast*, and ORPCA with the same
+    weight) more of a shadow is given up; over all faces the two weights are level. Likely reasons
+    elsewhere: OPGD stops after 50 steps, and OADMM weighs the codes of the first, poor
+    dictionaries like all others.
 Picture
     ``docs/images/shadows.png`` (``results/quick/`` with ``--quick``): faces with shadows, and
     with shadows and noise.
