@@ -144,19 +144,21 @@ def test_codes_of_so_many_entries_that_a_few_of_them_are_fitted_first(dtype: Any
 
 @DTYPES
 def test_the_fit_before_rejection_is_as_good_as_noise_lets_it_be(dtype: Any) -> None:
-    F, K, knee, ridge = 20_000, 3, 0.2, 1e4 * np.finfo(dtype).eps
+    F, K, knee, limit, ridge = 20_000, 3, 0.2, 1.0, 1e4 * np.finfo(dtype).eps
     U, X, _ = stream(dtype, F, K, B=12)
     U *= dtype(np.sqrt(F))
-    blocks = pack(U)
-    reach, desk = petrels._extent(blocks)[0], np.empty((4, F), dtype)
+    blocks, bounds = pack(U), (dtype(knee), dtype(limit))
+    extent, desk, r = petrels._extent(blocks), np.empty((4, F), dtype), np.empty(F, dtype)
+    G, delta = np.empty((K, K)), np.empty(K)
     for x in X:
-        w, G = np.zeros(K, dtype), np.empty((K, K))
-        before = petrels._sketch(blocks, x, dtype(knee), ridge, reach, w, desk)
-        assert before > 0.0
-        assert petrels._huber(blocks, x, dtype(knee), ridge, reach, 60, F, before, w, G, desk)
+        w = np.zeros(K, dtype)
+        assert petrels._approach(blocks, x, *bounds, ridge, extent, F, F, w, r, G, delta, desk)
         exact = reference.exact_huber_fit(*wide(x, U), knee)
         within = np.count_nonzero(np.abs(x - U @ exact) <= knee)
         assert np.abs(U @ (w - exact)).max() <= 0.1 * knee * np.sqrt(K / within)
+        left = x - U @ (w - delta)
+        agree(r, left, dtype)
+        agree(np.tril(G), np.tril((U.T * (np.abs(left) <= limit)) @ U), dtype)
 
 
 @pytest.mark.parametrize("K", [1, 2, 4])

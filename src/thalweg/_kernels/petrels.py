@@ -176,16 +176,17 @@ def _gram(U: Any, weight: Any, G: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _arrive(
-    U: Any, w: Any, x: Any, knee: Any, edge: Any, r: Any, side: Any, weight: Any, g: Any, G: Any
-) -> Any:
-    """Do :func:`_advance` from x by w, and :func:`_gram` of what is within, in one pass over U.
+    U: Any, w: Any, x: Any, knee: Any, edge: Any, limit: Any, r: Any, side: Any, weight: Any,
+    g: Any, G: Any,
+) -> Any:  # fmt: skip
+    """Do :func:`_advance` from x by w, and :func:`_gram` within the limit, in one pass over U.
 
-    Return how many are elsewhere, and beyond.
+    Return how many are elsewhere, beyond the knees, and beyond the limit, which the sides are of.
     """
     lanes = U.shape[2]
     psi, even = np.empty(_TEAM * lanes, U.dtype), np.empty(_TEAM * lanes, U.dtype)
     odd = np.empty(_TEAM * lanes, U.dtype)
-    elsewhere = beyond = 0.0
+    elsewhere, beyond, far = 0.0, 0.0, fill(0.0, U)
     g[:] = 0.0
     G[:] = 0.0
     for first in range(0, U.shape[0], _TEAM):
@@ -194,10 +195,13 @@ def _arrive(
         elsewhere += moved
         beyond += out
         for start in range(first * lanes, (first + size) * lanes, lanes):
-            out = load(side, start)
-            store(weight, start, 1.0 - out * out)
+            value = load(r, start)
+            now = above(value, limit) - above(-limit, value)
+            store(side, start, now)
+            store(weight, start, 1.0 - now * now)
+            far += now * now
         _gram_team(U, first, size, weight, even, odd, G)
-    return elsewhere, int(beyond)
+    return elsewhere, int(beyond), int(total(far))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -376,7 +380,7 @@ def _near(r: Any, trial: Any, distance: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _huber(
-    U: Any, x: Any, knee: Any, ridge: Any, reach: Any, cap: Any, count: Any, before: Any,
+    U: Any, x: Any, knee: Any, ridge: Any, reach: Any, cap: Any, count: Any,
     w: Any, G: Any, desk: Any,
 ) -> Any:  # fmt: skip
     """Minimise sum_i huber(x_i - u_i' w; knee) over the first ``count`` entries, from w.
@@ -387,11 +391,6 @@ def _huber(
     until it descends well. The first steps, and those without an entry within the knees, are of
     reweighted least squares. Return whether the minimum was reached within the cap on steps; G is
     the matrix of the last one.
-
-    If a step for all entries led to w, ``before`` is the way of the farthest of them, and the
-    sides are those they came from; else it is 0. From there a step is the last as well if the
-    error that it will leave is far below what noise makes of codes: entries go on to change sides
-    at the rate of the step before, and each that does so adds its share to the error.
     """
     K, n = w.size, x.size
     g, delta = np.empty(K), np.empty(K)
@@ -399,10 +398,10 @@ def _huber(
     begun = bool(np.any(w != 0.0))
     edge = knee if knee < np.inf else U.dtype.type(0.0)
     if begun:
-        moved, beyond = _arrive(U, w, x, knee, edge, r, side, weight, g, G)
+        _, beyond, _ = _arrive(U, w, x, knee, edge, knee, r, side, weight, g, G)
     else:
-        moved, beyond = _advance(U, w, x, knee, edge, r, side, g)
-    known, changes, rough = begun, 0.0, _ROUGH if before > 0.0 else 0.0
+        _, beyond = _advance(U, w, x, knee, edge, r, side, g)
+    known, changes = begun, 0.0
     for step in range(cap):
         careful = step < _WEIGHTED and not begun
         newton = beyond < count and not careful
@@ -417,17 +416,12 @@ def _huber(
             _gram(U, weight, G)
         known = newton
         _solve(G, g, ridge, 0.0, delta)
-        length = reach * sqrt(_size(delta))
-        share = 1.0 / max(count - beyond, 1)
-        wrong = share * moved * length * length
-        fine = wrong < rough * knee * sqrt(share * K) * before
-        if newton and (fine or length < _closest(r, knee, U)):
+        if newton and reach * sqrt(_size(delta)) < _closest(r, knee, U):
             for k in range(K):
                 w[k] += delta[k]
             return True
         first = -np.dot(delta, g)
         changes, beyond = _advance(U, delta, r, knee, edge, trial, side, g)
-        moved, before = changes, length
         still = changes == 0.0 and (newton or _near(r, trial, _STILL * knee))
         share = 1.0
         if not (careful or still):
@@ -462,13 +456,46 @@ def _sketch(U: Any, x: Any, knee: Any, ridge: Any, reach: Any, w: Any, desk: Any
         atoms[b] = U[b * _THIN]
         here, source = b * lanes, b * _THIN * lanes
         values[here : here + lanes] = x[source : source + lanes]
-    _huber(atoms, values, knee, ridge, reach, _CAP, n, 0.0, w, G, desk)
+    _huber(atoms, values, knee, ridge, reach, _CAP, n, w, G, desk)
     _advance(U, w, x, knee, knee, desk[2, : x.size], desk[0, : x.size], g)
     _solve(G, g, ridge, 0.0, delta)
     delta *= blocks / U.shape[0]
     for k in range(K):
         w[k] += delta[k]
     return reach * sqrt(_size(delta))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _approach(
+    U: Any, x: Any, knee: Any, limit: Any, ridge: Any, extent: Any, F: Any, count: Any,
+    w: Any, r: Any, G: Any, delta: Any, desk: Any,
+) -> Any:  # fmt: skip
+    """Set w close to the minimum of Huber's function, if there are many blocks; tell if it is.
+
+    From :func:`_sketch` it is one step, delta, with the matrix of the entries within the limit
+    less the share of those that are beyond the knees. r, sides and G are of the codes before it
+    and the limit: :func:`_reject` goes on with them.
+
+    The step has to leave an error far below what noise makes of codes. Entries go on to change
+    sides at the rate of the step before, and each that does so adds its share to the error; and
+    the matrix is wrong by what chance makes of so many entries.
+    """
+    K, side, weight, g = w.size, desk[0, : x.size], desk[1, : x.size], np.empty(w.size)
+    before = _sketch(U, x, knee, ridge, extent[0], w, desk)
+    if before == 0.0:
+        return False
+    moved, beyond, far = _arrive(U, w, x, knee, knee, limit, r, side, weight, g, G)
+    share = 1.0 / max(count - beyond, 1)
+    _solve(G, g, ridge, 0.0, delta)
+    delta *= share * (count - far)
+    size, chance = sqrt(_size(delta)), sqrt(share * K)
+    turning = share * moved * extent[0] * size / before
+    error = (turning + chance) * size * sqrt(extent[1] / (F * K))
+    fine = error < _ROUGH * knee * chance
+    if fine:
+        for k in range(K):
+            w[k] += delta[k]
+    return fine
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -545,22 +572,25 @@ def _quantiles(r: Any, count: Any, K: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _reject(
-    U: Any, x: Any, limit: Any, least: Any, ridge: Any, prior: Any, count: Any,
-    w: Any, r: Any, clean: Any, desk: Any,
+    U: Any, x: Any, limit: Any, least: Any, ridge: Any, prior: Any, count: Any, near: Any,
+    w: Any, r: Any, G: Any, delta: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
     """Fit the entries within the limit, until these stay the same.
 
     Return their number, :func:`_told` of the codes, and :func:`_quantiles` of the residuals
-    before.
+    before. If it is ``near``, :func:`_approach` has led there.
 
     If fewer than ``least`` are left, few entries fit one another by chance: then the fit is left
     as it came, which all entries had a say in. Codes that the entries left hardly tell are made
     small at the end, by the prior.
     """
     K, n = w.size, x.size
-    G, g, delta, first = np.empty((K, K)), np.empty(K), np.empty(K), w.copy()
+    g, first = np.empty(K), w.copy()
     side, weight = desk[0, :n], desk[1, :n]
-    changes, beyond = 0.0, _arrive(U, w, x, limit, 0.0, r, side, weight, g, G)[1]
+    if near:
+        changes, beyond = _advance(U, delta, r, limit, 0.0, r, side, g)
+    else:
+        changes, beyond = 0.0, _arrive(U, w, x, limit, 0.0, limit, r, side, weight, g, G)[1]
     middle, low = _quantiles(r, count, K)
     for _ in range(_ROUNDS):
         if count - beyond < least:
@@ -708,9 +738,13 @@ def _doubt(
     """
     K, side = w.size, desk[0, : x.size]
     if count > K:
+        G, delta = np.empty((K, K)), np.empty(K)
         w[:] = 0.0
-        _huber(U, x, knee, ridge, reach, _CAP, count, 0.0, w, np.empty((K, K)), desk)
-        if _reject(U, x, limit, K + 1, ridge, prior, count, w, r, clean, desk)[0] <= K:
+        _huber(U, x, knee, ridge, reach, _CAP, count, w, G, desk)
+        kept = _reject(U, x, limit, K + 1, ridge, prior, count, False, w, r, G, delta, clean, desk)[
+            0
+        ]
+        if kept <= K:
             w[:] = 0.0
     length = _size(w)
     if not length < np.inf:  # the scales of sample and basis are too far apart
@@ -762,17 +796,22 @@ def _fit(
     if _few(count, K):
         return _fit_few(U, x, count, scale, prior, likely, rule, ridge, reach, w, r, clean, desk)
     knee = kind(rule[0] * scale if known else 1e-2 * _quantiles(x, count, 0)[0])
+    G, delta, limit, near = np.empty((K, K)), np.empty(K), kind(rule[1] * scale), False
     if admm.size > 0:
         solved = _admm(U, x, knee, ridge, count, admm, w, r, desk)
     else:
-        before, G = _sketch(U, x, knee, ridge, reach, w, desk), np.empty((K, K))
-        solved = _huber(U, x, knee, ridge, reach, _CAP, count, before, w, G, desk)
+        if known:
+            near = _approach(U, x, knee, limit, ridge, extent, F, count, w, r, G, delta, desk)
+        else:
+            _sketch(U, x, knee, ridge, reach, w, desk)
+        solved = near or _huber(U, x, knee, ridge, reach, _CAP, count, w, G, desk)
     if not known:
         _advance(U, w, x, kind(np.inf), 0.0, r, desk[0, : x.size], np.empty(K))
         scale = 1.4826 * _quantiles(r, count, K)[0]
+        limit = kind(rule[1] * scale)
     least = max(K + 1, int(_BELIEVED * count))
     kept, size, middle, low = _reject(
-        U, x, kind(rule[1] * scale), least, ridge, prior, count, w, r, clean, desk
+        U, x, limit, least, ridge, prior, count, near, w, r, G, delta, clean, desk
     )
     return scale, middle, low, kept - K, size, solved
 
@@ -994,7 +1033,7 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
             atoms = _gather(X[t], U, index, count, x, room)
             m = atoms.shape[0] * U.shape[2]
             bend = U.dtype.type(np.inf if _few(count, w.size) else knee)
-            solved[t] = _huber(atoms, x[:m], bend, ridge, reach, cap, count, 0.0, w, G, desk)
+            solved[t] = _huber(atoms, x[:m], bend, ridge, reach, cap, count, w, G, desk)
         H[t] = w
 
 
