@@ -6,14 +6,17 @@ from thalweg._typing import Array
 
 __all__ = ["largest_angle", "orthonormal"]
 
-_APART = 0.01  # of the longest column that the others have to be away from those before them
+# Of the longest column, how far the others have to be away from those before them: for once to do,
+# and for twice.
+_FAR_APART, _APART = 0.5, 0.01
 
 
 def orthonormal(U: Array) -> Array:
     """Return a basis with orthonormal columns of what the columns of U span.
 
-    It is U times the inverse factor of its Gram matrix, twice so that rounding is no more than
-    in Householder's way, which takes longer and is left to columns that are nearly dependent.
+    It is U times the inverse factor of its Gram matrix. Where columns are not far apart that is
+    done twice, so that rounding is no more than in Householder's way, which takes longer and is
+    left to columns that are nearly dependent.
 
     Parameters
     ----------
@@ -34,6 +37,8 @@ def orthonormal(U: Array) -> Array:
         if factor is None:
             return np.linalg.qr(U)[0]
         Q = Q @ np.linalg.inv(factor).T
+        if _distance(factor) >= _FAR_APART:
+            break
     return Q
 
 
@@ -47,8 +52,13 @@ def _factor(Q: Array) -> Array | None:
         factor = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
         return None
+    return factor if _distance(factor) >= _APART else None
+
+
+def _distance(factor: Array) -> float:
+    """Return how near a column comes to those before it, over the longest such way."""
     pivots = np.diag(factor)
-    return factor if pivots.min() >= _APART * pivots.max() else None
+    return float(pivots.min() / pivots.max())
 
 
 def largest_angle(P: Array, Q: Array) -> float:
