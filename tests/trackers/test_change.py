@@ -89,7 +89,7 @@ def test_parameters_without_meaning_are_refused(name: str) -> None:
         JumpTest(**{name: 0})
 
 
-@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-6, 0.3, 1.5, np.pi / 2])
+@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-6, 4e-4, 5e-4, 0.3, 1.5, np.pi / 2])
 def test_largest_angle_is_the_largest_principal_angle(angle: float) -> None:
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.normal(size=(12, 5)))[0]

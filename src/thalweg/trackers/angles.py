@@ -9,6 +9,8 @@ __all__ = ["largest_angle", "orthonormal"]
 # Of the longest column, how far the others have to be away from those before them: for once to do,
 # and for twice.
 _FAR_APART, _APART = 0.5, 0.01
+# Rounding errors in the squared cosine that are few beside the squared sine.
+_MANY = 1e9
 
 
 def orthonormal(U: Array) -> Array:
@@ -77,8 +79,9 @@ def largest_angle(P: Array, Q: Array) -> float:
     0.927295218002
     """
     inside = Q.T @ P
-    outside = P - Q @ inside
-    # the sine is exact for small angles, and the cosine for large ones
-    sine = np.sqrt(max(np.linalg.eigvalsh(outside.T @ outside)[-1], 0.0))
     cosine = np.linalg.svd(inside, compute_uv=False)[-1]
-    return float(np.arctan2(sine, cosine))
+    square = (1.0 - cosine) * (1.0 + cosine)
+    if square < _MANY * np.finfo(inside.dtype).eps:  # too small an angle for its cosine to tell
+        outside = P - Q @ inside
+        square = max(np.linalg.eigvalsh(outside.T @ outside)[-1], 0.0)
+    return float(np.arctan2(np.sqrt(square), cosine))
