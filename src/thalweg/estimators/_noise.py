@@ -119,18 +119,21 @@ def _knee(residual: Array, scale: float) -> float:
     Which ones are worse is a matter of degree: the residual should not decide by a hair.
     """
     sizes = np.minimum(residual.astype(np.float64), _FAR * scale) / scale
-    # Sums of squares of what is cut at a knee, and sums of what is left of the knee.
-    ends = np.stack([_KNEES, _KNEES - _BLUR, _KNEES + _BLUR])
-    counts = sizes.searchsorted(ends, side="right")
-    sums = np.concatenate(([0.0], np.cumsum(sizes)))[counts]
-    squares = np.concatenate(([0.0], np.cumsum(sizes * sizes)))[counts[0]]
-    cut = squares + _KNEES**2 * (sizes.size - counts[0])
-    _, less, more = ends * counts - sums
-    near = (more - less) / (2.0 * _BLUR)  # the mean number of entries below, from end to end
-    variance = cut / np.maximum(near, 1.0) ** 2
+    counts = sizes.searchsorted(_KNEES, side="right")
+    squares = np.concatenate(([0.0], np.cumsum(sizes * sizes)))[counts]
+    cut = squares + _KNEES**2 * (sizes.size - counts)
+    within = (_short(sizes, _KNEES + _BLUR) - _short(sizes, _KNEES - _BLUR)) / (2.0 * _BLUR)
+    variance = cut / np.maximum(within, 1.0) ** 2
     best = int(variance.argmin())
     worse = np.clip((variance[best:] / variance[best] - 1.0) / _WORSE, 0.0, 1.0)
     return float(_KNEES[-1] - (_KNEES[1] - _KNEES[0]) * worse.sum())
+
+
+def _short(sizes: Array, knees: Array) -> Array:
+    """Return by how much sorted sizes fall short of each knee, all together."""
+    counts = sizes.searchsorted(knees, side="right")
+    missing: Array = knees * counts - np.concatenate(([0.0], np.cumsum(sizes)))[counts]
+    return missing
 
 
 def _deviation(residual: Array) -> float:
