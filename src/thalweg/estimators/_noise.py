@@ -28,6 +28,7 @@ _FAR = 3.0
 _KNEES = np.linspace(0.5, 1.75, 26)
 # The share of entries within a knee is that within knees which are smaller and larger by so much.
 _BLUR = 0.05
+_ENDS = np.stack([_KNEES, _KNEES - _BLUR, _KNEES + _BLUR])
 # A variance above the least by this share counts as worse, and one by half of it as half worse.
 _WORSE = 0.07
 # Without noise the weight would vanish, and the problem with it; it is kept above this share of
@@ -118,22 +119,18 @@ def _knee(residual: Array, scale: float) -> float:
     It is the largest that is no worse than the best, since small knees make outliers of noise.
     Which ones are worse is a matter of degree: the residual should not decide by a hair.
     """
-    sizes = np.minimum(residual.astype(np.float64), _FAR * scale) / scale
-    counts = sizes.searchsorted(_KNEES, side="right")
-    squares = np.concatenate(([0.0], np.cumsum(sizes * sizes)))[counts]
-    cut = squares + _KNEES**2 * (sizes.size - counts)
-    within = (_short(sizes, _KNEES + _BLUR) - _short(sizes, _KNEES - _BLUR)) / (2.0 * _BLUR)
+    sizes = np.zeros(residual.size + 1)
+    np.minimum(residual, _FAR * scale, out=sizes[1:])
+    sizes /= scale
+    counts = sizes.searchsorted(_ENDS, side="right") - 1
+    squares, short = np.cumsum(sizes * sizes)[counts[0]], _ENDS * counts - np.cumsum(sizes)[counts]
+    cut = squares + _KNEES**2 * (residual.size - counts[0])
+    # By how much entries fall short of a knee grows with the knee like their number.
+    within = (short[2] - short[1]) / (2.0 * _BLUR)
     variance = cut / np.maximum(within, 1.0) ** 2
     best = int(variance.argmin())
-    worse = np.clip((variance[best:] / variance[best] - 1.0) / _WORSE, 0.0, 1.0)
+    worse = np.minimum((variance[best:] / variance[best] - 1.0) / _WORSE, 1.0)
     return float(_KNEES[-1] - (_KNEES[1] - _KNEES[0]) * worse.sum())
-
-
-def _short(sizes: Array, knees: Array) -> Array:
-    """Return by how much sorted sizes fall short of each knee, all together."""
-    counts = sizes.searchsorted(knees, side="right")
-    missing: Array = knees * counts - np.concatenate(([0.0], np.cumsum(sizes)))[counts]
-    return missing
 
 
 def _deviation(residual: Array) -> float:
