@@ -472,9 +472,9 @@ def _approach(
 ) -> Any:  # fmt: skip
     """Set w close to the minimum of Huber's function, if there are many blocks; tell if it is.
 
-    From :func:`_sketch` it is one step, delta, with the matrix of the entries within the limit
-    less the share of those that are beyond the knees. r, sides and G are of the codes before it
-    and the limit: :func:`_reject` goes on with them.
+    From :func:`_sketch` it is one step, delta. Its matrix is that of the entries within the limit,
+    times the share of them that is within the knees. r, sides and G are of the limit and of the
+    codes before the step: :func:`_reject` goes on with them.
 
     The step has to leave an error far below what noise makes of codes. Entries go on to change
     sides at the rate of the step before, and each that does so adds its share to the error; and
