@@ -161,6 +161,18 @@ def test_the_fit_before_rejection_is_as_good_as_noise_lets_it_be(dtype: Any) -> 
         agree(np.tril(G), np.tril((U.T * (np.abs(left) <= limit)) @ U), dtype)
 
 
+def test_a_step_so_short_that_its_slope_is_rounding_goes_somewhere() -> None:
+    """With knees far below the residuals the slope at both ends of a step may be the same."""
+    U = np.array([[-7e-5, 1.0, 0.76, 1.3, 2.02]]).T
+    x = np.array([[2e-8, 0.0, 1.0, 0.0, 1.0]])
+    H, solved = np.zeros((1, 1)), np.zeros(1, dtype=bool)
+    for knee in np.geomspace(1e-12, 1e-6, 200):
+        H[:] = 0.0
+        _kernels.huber_codes(x, np.ones(x.shape, dtype=bool), pack(U), knee, 60, H, solved)
+        assert np.isfinite(H).all()
+        assert abs(H[0, 0]) <= 1.0
+
+
 @pytest.mark.parametrize("K", [1, 2, 4])
 def test_codes_of_few_entries_that_do_not_fit(K: int) -> None:
     rng = np.random.default_rng(K)

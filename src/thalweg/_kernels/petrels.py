@@ -310,8 +310,10 @@ def _good_share(r: Any, trial: Any, knee: Any, first: Any, last: Any) -> Any:
     for k in range(2 * _HALVINGS):
         if abs(slope) <= steep:
             break
-        # the slope rises by straight pieces: a secant has its zero, once both ends are on one
-        share = 0.5 * (low + high) if k % 2 else low - below * (high - low) / (above - below)
+        # the slope rises by straight pieces: a secant has its zero, once both ends are on one; if
+        # it does not rise, that is rounding
+        even, rise = 0.5 * (low + high), above - below
+        share = even if k % 2 or rise <= 0.0 else low - below * (high - low) / rise
         slope = _slope(r, trial, share, knee)
         if slope < 0.0:
             low, below = share, slope
