@@ -743,9 +743,9 @@ def _doubt(
         G, delta = np.empty((K, K)), np.empty(K)
         w[:] = 0.0
         _huber(U, x, knee, ridge, reach, _CAP, count, w, G, desk)
-        kept = _reject(U, x, limit, K + 1, ridge, prior, count, False, w, r, G, delta, clean, desk)[
-            0
-        ]
+        kept, _, _, _ = _reject(
+            U, x, limit, K + 1, ridge, prior, count, False, w, r, G, delta, clean, desk
+        )
         if kept <= K:
             w[:] = 0.0
     length = _size(w)
