@@ -99,6 +99,16 @@ def count_odd(values: Array, bound: float) -> tuple[int, int]:
     return sum(1 for x in values if np.isnan(x)), len(small)
 
 
+def huber_knee(sizes: Array, knees: Array, blur: float, worse: float) -> float:
+    """Return the knee of least variance, and of nearly equal ones the largest, by degrees."""
+    cut = np.array([np.mean(np.minimum(sizes, c) ** 2) for c in knees])
+    within = np.array([np.mean(np.clip((c - sizes) / (2.0 * blur) + 0.5, 0.0, 1.0)) for c in knees])
+    variance = cut / np.maximum(within, 1.0 / len(sizes)) ** 2
+    best = int(np.argmin(variance))
+    too_large = sum(min((v / variance[best] - 1.0) / worse, 1.0) for v in variance[best:])
+    return float(knees[-1] - too_large * (knees[1] - knees[0]))
+
+
 def sweep_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Array:
     """Return W after each free column has been minimised over in turn, from scratch."""
     W = W.copy()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
+import reference
 from thalweg.estimators._input import Batch
 from thalweg.estimators._noise import Noise, due, measure
 
@@ -55,14 +56,13 @@ def test_the_knee_is_the_largest_of_those_that_are_not_worse(freedom):
     residual = np.abs(np.random.default_rng(2).standard_t(freedom, size=900))
     found = look(residual, size=100.0)
     knees = KNEES * found.scale
-    blur = 0.05 * found.scale
-    within = [np.mean(np.clip((c - residual) / (2.0 * blur) + 0.5, 0.0, 1.0)) for c in knees]
+    within = [np.mean(residual <= c) for c in knees]
     cut = [np.mean(np.minimum(residual, c) ** 2) for c in knees]
-    worth = [c / p**2 for c, p in zip(cut, within, strict=True)]
-    best, last = np.argmin(worth), max(i for i, w in enumerate(worth) if w < 1.07 * min(worth))
-    assert knees[best] <= found.knee <= knees[last]
-    worse = sum(min((w / worth[best] - 1.0) / 0.07, 1.0) for w in worth[best:])
-    assert found.knee == pytest.approx(knees[-1] - worse * (knees[1] - knees[0]))
+    worth = np.array(cut) / np.square(within)
+    assert min(worth) <= np.interp(found.knee, knees, worth) < 1.1 * min(worth)
+    assert found.knee >= knees[np.argmin(worth)] - 0.1 * found.scale
+    expected = reference.huber_knee(residual, knees, 0.05 * found.scale, 0.07)
+    assert found.knee == pytest.approx(expected)
 
 
 def test_the_knee_does_not_hang_on_a_hair():

@@ -630,3 +630,19 @@ def test_odd_entries_are_counted(dtype: Any) -> None:
         found = _kernels.count_odd(values, dtype(bound))
         assert found == reference.count_odd(values, dtype(bound))
     assert _kernels.count_odd(values[:0], dtype(1.0)) == (0, 0)
+
+
+# --- the knee of Huber's loss --------------------------------------------------------------------
+
+
+@DTYPES
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_knee_against_its_twin(dtype: Any, unit: float) -> None:
+    rng = np.random.default_rng(17)
+    knees = unit * np.linspace(0.4, 2.0, 17)
+    for size in (1, 2, 7, 60, 900):
+        for sizes in (rng.exponential(size=size), rng.random(size), np.full(size, 1.3)):
+            ordered = np.sort((unit * sizes).astype(dtype))
+            expected = reference.huber_knee(ordered.astype(np.float64), knees, 0.03 * unit, 0.1)
+            found = _kernels.huber_knee(ordered, knees, 0.03 * unit, 0.1)
+            assert found == pytest.approx(expected, rel=1e-9)

@@ -22,6 +22,7 @@ from thalweg._kernels.grassmann import (
     track_l1,
     track_statistics,
 )
+from thalweg._kernels.knees import huber_knee
 from thalweg._kernels.lanes import BYTES
 from thalweg._kernels.petrels import (
     LISTEN,
@@ -52,6 +53,7 @@ __all__ = [
     "count_odd",
     "envelope_l1",
     "huber_codes",
+    "huber_knee",
     "least_squares_codes",
     "nonnegative_codes",
     "offer_entries",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thalweg import _kernels
 from thalweg._typing import Array
 from thalweg.estimators._input import Batch
 
@@ -28,7 +29,6 @@ _FAR = 3.0
 _KNEES = np.linspace(0.5, 1.75, 26)
 # The share of entries within a knee is that within knees which are smaller and larger by so much.
 _BLUR = 0.05
-_ENDS = np.stack([_KNEES, _KNEES - _BLUR, _KNEES + _BLUR])
 # A variance above the least by this share counts as worse, and one by half of it as half worse.
 _WORSE = 0.07
 # Without noise the weight would vanish, and the problem with it; it is kept above this share of
@@ -102,35 +102,17 @@ def measure(batch: Batch, W: Array, H: Array) -> Noise:
     tell nothing but that zeros are easily explained.
     """
     every_feature, every_sample = spread(*batch.V.shape)
-    V = batch.V[::every_feature, ::every_sample]
-    residual = np.abs(V - W[::every_feature] @ H[:, ::every_sample])
+    V = batch.V.T[::every_sample, ::every_feature]
+    residual = np.abs(V - H.T[::every_sample] @ W.T[:, ::every_feature])
     kept = V > 0.0  # gaps are filled with zeros
     residual, V = np.sort(residual[kept]), V[kept]
     if V.size == 0:
         return Noise()
     scale = _deviation(residual[: _below(residual, _FAR * _deviation(residual))])
-    knee = scale * _knee(residual, scale) if scale > 0.0 else 0.0
+    knee = 0.0
+    if scale > 0.0:
+        knee = _kernels.huber_knee(residual, scale * _KNEES, scale * _BLUR, _WORSE)
     return Noise(scale, knee, float(V.mean()), 1)
-
-
-def _knee(residual: Array, scale: float) -> float:
-    """Return the knee that sorted sizes call for, in units of the scale.
-
-    It is the largest that is no worse than the best, since small knees make outliers of noise.
-    Which ones are worse is a matter of degree: the residual should not decide by a hair.
-    """
-    sizes = np.zeros(residual.size + 1)
-    np.minimum(residual, _FAR * scale, out=sizes[1:])
-    sizes /= scale
-    counts = sizes.searchsorted(_ENDS, side="right") - 1
-    squares, short = np.cumsum(sizes * sizes)[counts[0]], _ENDS * counts - np.cumsum(sizes)[counts]
-    cut = squares + _KNEES**2 * (residual.size - counts[0])
-    # By how much entries fall short of a knee grows with the knee like their number.
-    within = (short[2] - short[1]) / (2.0 * _BLUR)
-    variance = cut / np.maximum(within, 1.0) ** 2
-    best = int(variance.argmin())
-    worse = np.minimum((variance[best:] / variance[best] - 1.0) / _WORSE, 1.0)
-    return float(_KNEES[-1] - (_KNEES[1] - _KNEES[0]) * worse.sum())
 
 
 def _deviation(residual: Array) -> float:

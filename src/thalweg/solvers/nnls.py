@@ -106,9 +106,8 @@ def _trusted_inverse(G: Array) -> Array:
     factor, broken = lapack.dpotrf(G, lower=1, clean=1)
     if broken:
         return _NOTHING
-    lower, broken = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    inverse = np.add(lower, lower.T, order="C")
-    inverse.ravel()[:: len(G) + 1] *= 0.5
+    root, broken = lapack.dtrtri(factor, lower=1, overwrite_c=1)
+    inverse = root.T @ root
     # The negation also catches NaN.
     return _NOTHING if broken or not _norm(G) * _norm(inverse) < _TRUSTED else inverse
 
