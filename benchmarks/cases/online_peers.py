@@ -26,8 +26,8 @@ As good
 Note
     A target of speed is missed against a large lambda1 of SPAMS, which leaves few codes that are
     not zero, and a less good dictionary than the smaller ones. Gensim's defaults, which leave the
-    codes after few steps, and MiniBatchNMF in float32 are at their limits: three runs in one hour
-    gave 4.7, 4.9 and 5.5 times gensim. The target of quality is missed against gensim with a
+    codes after few steps, and MiniBatchNMF in float32 are at their limits: runs on one machine
+    gave 4.7 to 5.5 times gensim. The target of quality is missed against gensim with a
     larger step, since *robust* codes make up for outliers that a library's own would follow.
 """
 

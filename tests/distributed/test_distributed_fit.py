@@ -65,6 +65,29 @@ def test_a_round_is_a_batch_with_gaps(model: Any, counts: Array) -> None:
     assert_same(found, alone)
 
 
+@pytest.mark.parametrize("model", [STREAMING[0], STREAMING[4]], ids=repr)
+def test_gaps_are_filled_as_after_a_fit_to_batches(model: Any, counts: Array) -> None:
+    X = np.where(np.random.default_rng(1).random(counts.shape) < 0.4, np.nan, counts)
+    found, near, alone = (clone(model).set_params(random_state=0) for _ in range(3))
+    alone.set_params(batch_size=100, shuffle=False).fit(X)
+    distributed.fit(found, X, block_size=100, blocks_per_round=1)
+    assert relative(found.usual_.squares, alone.usual_.squares) < EXACT
+    assert relative(found.fill(X), alone.fill(X)) < 1e-6
+    # how far away is far is found for each block by itself
+    distributed.fit(near, X, block_size=25, blocks_per_round=4)
+    assert relative(near.usual_.squares, alone.usual_.squares) < 0.1
+    assert relative(near.fill(X), alone.fill(X)) < 0.05
+
+
+@pytest.mark.parametrize("cls", [RobustNMF, DivergenceNMF])
+def test_gaps_are_filled_as_after_a_fit_in_one_place(cls: Any, counts: Array) -> None:
+    X = np.where(np.random.default_rng(1).random(counts.shape) < 0.4, np.nan, counts)
+    alone, found = (cls(3, max_iter=10, random_state=0) for _ in range(2))
+    filled = alone.fit(X).fill(X)
+    assert relative(distributed.fit(found, X, block_size=70).fill(X), filled) < 1e-4
+    assert relative(filled, np.where(np.isnan(X), alone.decompose(X).low_rank, X)) > 1e-3
+
+
 def test_a_gradient_is_averaged_over_blocks(counts: Array) -> None:
     update, W = Subgradient(), np.random.default_rng(0).random((counts.shape[1], 3))
     V = counts[:200].T

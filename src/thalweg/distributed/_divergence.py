@@ -64,6 +64,7 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
             if estimator._done(previous):
                 break
             previous = estimator.objective_
+    estimator._take_usual(sample(crew, estimator).X)
     plan.finish(estimator, max(done, estimator.n_iter_), together)
 
 

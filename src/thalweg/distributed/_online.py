@@ -23,6 +23,7 @@ from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._noise import spread
 from thalweg.estimators._parameters import check_count, generator
 from thalweg.estimators._threads import few_threads
+from thalweg.estimators._usual import Usual, due, look, merged
 from thalweg.updates._revive import Leftovers, dead_atoms, leftovers, replace_atoms
 
 __all__ = ["run"]
@@ -33,6 +34,7 @@ class Report(NamedTuple):
 
     latest: Any
     seen: Glimpse
+    usual: Usual
     share: float
     entries: int
     rows: int
@@ -78,6 +80,9 @@ def _round(estimator: Any, crew: Crew, group: list[int], total: int | None) -> N
     K, F = estimator.components_.shape
     with few_threads(F, K, K):
         _observe(estimator, [report.seen for report in reports])
+        if due(estimator.n_batches_seen_):
+            usual = merged([report.usual for report in reports])
+            estimator.usual_ = estimator.usual_.follow(usual)
         update, W = estimator._refreshed(estimator._update()), estimator.components_.T
         latest = update.merge([report.latest for report in reports])
         W, state = update.take_in(W, estimator.statistics_, latest)
@@ -122,8 +127,8 @@ def _encode(X: Any, model: Any, blocks: int) -> Report | None:
     F, B = batch.V.shape
     every = _every(F)
     seen = glimpse(batch, codes.H, every, slice(None, None, spread(-(-F // every), B)[1]))
-    share = model._outlier_share(batch, codes)
-    return Report(latest, seen, share, entries_of(batch), rows)
+    share, usual = model._outlier_share(batch, codes), look(batch, codes, model.usual_)
+    return Report(latest, seen, usual, share, entries_of(batch), rows)
 
 
 def _leftovers(X: Any, model: Any, moved: Array, count: int) -> Leftovers | None:

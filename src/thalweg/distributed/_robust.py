@@ -74,6 +74,7 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
         plan.note(estimator, number, Progress(seen, None, estimator.objective_, share), together)
         if calm.reached(number, estimator.objective_):
             break
+    estimator._take_usual(first.X)
     plan.finish(estimator, max(done, estimator.n_iter_), together)
 
 

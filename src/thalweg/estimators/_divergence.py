@@ -25,6 +25,7 @@ from thalweg.estimators._start import frozen_columns, scaled_dictionary
 from thalweg.estimators._surface import Factorization
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
+from thalweg.prox.orthant import Orthant
 from thalweg.updates.gauge import lowest
 
 __all__ = ["Diverging"]
@@ -68,6 +69,11 @@ class Diverging(Factorization):
         if self.sparse_:
             return Multiplicative(loss=loss, penalty=penalty, tol=0.1 * tol, max_iter=1000)
         return Newton(loss=loss, penalty=penalty, tol=tol)
+
+    def _encoder_with(self, penalty: Prox) -> Encoder | None:
+        if isinstance(self._encoder(), Counts) and self._code_penalty() == Orthant():
+            return Newton(loss=self.loss_, penalty=penalty, tol=self.tol)
+        return super()._encoder_with(penalty)
 
     def _batch(self, rows: Any) -> Batch:
         """Return rows as a batch, in sparse form if the data are to be visited that way."""

@@ -64,6 +64,10 @@ class Robust(Factorization):
         )
         return encoder
 
+    def _encoder_with(self, penalty: Prox) -> Encoder | None:
+        # The paper's solvers stop early, which keeps codes from going far.
+        return super()._encoder_with(penalty) if self.solver == "fast" else None
+
     def _constraint(self) -> Prox:
         return parameters.constraint(self.constraint, self.n_features_in_)
 

@@ -12,6 +12,7 @@ from thalweg.estimators._parameters import check_count, generator
 from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
+from thalweg.estimators._usual import due, look, nothing_usual
 from thalweg.updates import DictionaryUpdate
 
 __all__ = ["Progress", "Streaming", "outlier_share"]
@@ -158,6 +159,7 @@ class Streaming(StreamFit, Factorization):
         update = self._update()
         self.components_ = np.ascontiguousarray(W.T)
         self.statistics_ = update.init(W)
+        self.usual_ = nothing_usual(W.shape[1])
         self.n_samples_seen_ = 0
         self.n_batches_seen_ = 0
         self.outlier_share_ = 0.0
@@ -183,6 +185,8 @@ class Streaming(StreamFit, Factorization):
         W = self.components_.T
         codes = encoder.encode(batch.V, W, seen=batch.seen)
         self._observe(batch, codes, W)
+        if due(self.n_batches_seen_):
+            self.usual_ = self.usual_.follow(look(batch, codes, self.usual_))
         update = self._refreshed(update)
         W, self.statistics_ = update.step(W, self.statistics_, batch.V, codes, batch.seen)
         self.components_ = np.ascontiguousarray(W.T)

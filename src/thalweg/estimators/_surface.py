@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,11 +14,17 @@ from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.estimators._input import Batch, as_batch, check_codes, check_data, filled
 from thalweg.estimators._threads import few_threads
+from thalweg.estimators._usual import Usual, look, merged, nothing_usual
+from thalweg.prox import Prox
+from thalweg.prox.elastic_net import ElasticNet
+from thalweg.prox.orthant import Orthant
 
 __all__ = ["Decomposition", "Factorization"]
 
 # Entries of the data that are encoded at a time: memory beyond the result stays bounded.
 _BLOCK = 2**22
+# Entries of the rows that tell a batch method what codes are as a rule.
+_USUAL = 2**18
 
 
 class Decomposition(NamedTuple):
@@ -50,6 +57,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     """Base of the estimators: everything that needs a dictionary and an encoder."""
 
     components_: Array
+    usual_: Usual  # of those whose codes nothing else holds back
     signed: ClassVar[bool] = False  # whether data may be negative
 
     def _encoder(self) -> Encoder:
@@ -91,7 +99,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return Decomposition(*(np.vstack(part) for part in zip(*parts, strict=True)))
 
     def fill(self, X: Any) -> Array:
-        """Return X with its gaps filled by the low-rank part; nothing is learned.
+        """Return X with its gaps filled by a low-rank part; nothing is learned.
+
+        Few entries tell little of the codes, and those that fit them best may lead far away.
+        Here codes are the most likely ones, given the size that codes have as a rule; those of
+        :meth:`decompose` fit best, whatever their size. With a penalty of the codes of one's own
+        the two are the same.
 
         Parameters
         ----------
@@ -103,8 +116,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         array of shape (n_samples, n_features)
             X where it was seen, and the low-rank part elsewhere.
         """
-        low_rank = self.decompose(X).low_rank
-        return filled(check_data(self, X, reset=False), low_rank)
+        check_is_fitted(self)
+        X = check_data(self, X, reset=False)
+        encoder, sizes = self._likely()
+        found = self._encode_with(encoder, self.components_.T * sizes, X)
+        codes = np.vstack([codes.H.T for _, codes in found])
+        return filled(X, (codes * sizes) @ self.components_)
 
     def inverse_transform(self, X: Any) -> Array:
         """Return the low-rank part that belongs to codes.
@@ -163,17 +180,42 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Return rows of validated data as the encoder takes them."""
         return as_batch(rows)
 
+    def _take_usual(self, X: Any) -> None:
+        """Note what codes are as a rule, by the first rows of the data."""
+        K = len(self.components_)
+        rows = X[: max(_USUAL // X.shape[1], 2 * K)]
+        parts = self._encode_with(self._encoder(), self.components_.T, rows)
+        self.usual_ = merged([look(*part, nothing_usual(K)) for part in parts])
+
+    def _encoder_with(self, penalty: Prox) -> Encoder | None:
+        """Return the encoder with a penalty of the codes; None if it has one already."""
+        encoder: Any = self._encoder()
+        free = getattr(encoder, "penalty", None) == Orthant()
+        return replace(encoder, penalty=penalty) if free else None
+
+    def _likely(self) -> tuple[Encoder, Array]:
+        """Return the encoder of the most likely codes, and their units."""
+        W, usual = self.components_.T, getattr(self, "usual_", None)
+        if usual is not None and usual.dispersion > 0.0:
+            encoder = self._encoder_with(ElasticNet(0.0, usual.dispersion, nonnegative=True))
+            if encoder is not None:
+                return encoder, usual.sizes(W)
+        return self._encoder(), np.ones(W.shape[1], W.dtype)
+
     def _encode(self, X: Any) -> Iterator[tuple[Batch, Codes]]:
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
-        X = X.astype(self.components_.dtype, copy=False)
-        encoder = self._encoder()
+        return self._encode_with(self._encoder(), self.components_.T, X)
+
+    def _encode_with(self, encoder: Encoder, W: Array, X: Any) -> Iterator[tuple[Batch, Codes]]:
+        """Encode validated data, a block of rows at a time."""
+        X = X.astype(W.dtype, copy=False)
         rows = max(1, _BLOCK // X.shape[1])
         solved = True
         for start in range(0, X.shape[0], rows):
             batch = self._batch(X[start : start + rows])
             with few_threads(X.shape[1], len(self.components_), batch.V.shape[1]):
-                codes = encoder.encode(batch.V, self.components_.T, seen=batch.seen)
+                codes = encoder.encode(batch.V, W, seen=batch.seen)
             solved &= bool(codes.solved.all())
             yield batch, codes
         if not solved and getattr(encoder, "exit", "") == "gap":

@@ -180,13 +180,15 @@ class DivergenceNMF(Diverging):
             W = self._begin(rows, rng)
             self.n_samples_seen_ = X.shape[0]
             self._descend(self._blocks(X), W, cap)
+        self._take_usual(X)
         return self
 
     def _begin(self, rows: Any, rng: np.random.Generator) -> Array:
         """Return the first dictionary, from some rows."""
         self._prepare(rows)
         sample = self._batch(rows)
-        self.__dict__.pop("history_", None)  # of an earlier fit
+        for name in ("history_", "usual_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if self.keep_history:
             self.history_: list[Progress] = []
         return self._settle(sample, self._start(sample, rng))

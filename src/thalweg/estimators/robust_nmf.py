@@ -156,15 +156,18 @@ class RobustNMF(Robust):
         self
             The fitted estimator.
         """
-        batch = as_batch(check_data(self, X, reset=True))
+        X = check_data(self, X, reset=True)
+        batch = as_batch(X)
         W = self._begin(batch, parameters.generator(self.random_state))
         self.n_samples_seen_ = batch.V.shape[1]
         self._descend(batch, W)
+        self._take_usual(X)
         return self
 
     def _begin(self, batch: Batch, rng: np.random.Generator) -> Array:
         """Return the first dictionary, and forget an earlier fit."""
-        self.__dict__.pop("history_", None)
+        for name in ("history_", "usual_"):
+            self.__dict__.pop(name, None)
         if self.keep_history:
             self.history_: list[Progress] = []
         return self._start(batch, rng)
