@@ -49,6 +49,15 @@ def test_a_film_is_separated(scene, film, tmp_path, method):
     assert result.values["foreground share"] == pytest.approx(share, abs=0.01)
 
 
+@pytest.mark.parametrize(("frames", "components"), [(30, 1), (60, 1), (90, 2), (200, 3)])
+def test_short_films_have_few_components(frames, components, tmp_path):
+    found = apps.demo(tmp_path / "found", frames=frames, shape=(48, 64))
+    assert len(found.model.components_) == components
+    if frames <= 60:
+        more = apps.demo(tmp_path / "more", frames=frames, shape=(48, 64), components=3)
+        assert found.values["F-measure"] > more.values["F-measure"] + 0.02
+
+
 def test_frames_and_odd_sizes_and_colours(tmp_path):
     scene = synthetic.moving_scene(120, shape=(33, 47), missing=0.0, random_state=0)
     tint = np.array([1.0, 0.7, 0.4], np.float32)

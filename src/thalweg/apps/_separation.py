@@ -24,7 +24,8 @@ from thalweg.streams import Stream
 __all__ = ["METHODS", "Options", "work"]
 
 METHODS = ("robust-online-nmf", "petrels-admm")
-_COMPONENTS = 3
+# Components, and frames for each of them: with fewer, components hold what moves slowly.
+_COMPONENTS, _FRAMES = 3, 40
 # Frames that tell what a background is, and passes over a film that has fewer.
 _ENOUGH, _MOST_PASSES = 1000, 5
 # Frames in the report, and grey behind the objects: both bright and dark ones stand out on it.
@@ -57,7 +58,7 @@ def work(
     options.check()
     with open_folder(run, out) as folder:
         stream, shape = pictures(run, options.size, options.colour)
-        count = run.components or _COMPONENTS
+        count = run.components or _components(length(stream))
         model = build(options.method, run.settings, components=count, seed=run.seed)
         begin = perf_counter()
         history = learn(model, stream, run, epochs=_passes(length(stream)))
@@ -81,6 +82,11 @@ def work(
         save_model(folder, model, shape=list(shape), limit=limit)
         _report(folder, history, model, shape, shown, values, options.method)
         return folder.finish(values, model)
+
+
+def _components(n: int | None) -> int:
+    """Return how many components a film of so many frames can tell."""
+    return _COMPONENTS if n is None else min(max(1, n // _FRAMES), _COMPONENTS)
 
 
 def _passes(n: int | None) -> int:

@@ -44,8 +44,8 @@ def separate(
     size : (int, int) or None, default=None
         Height and width to which frames are resized.
     **common
-        See :class:`thalweg.apps.Common`. Three components are the default, and as many epochs as
-        it takes to learn from a thousand frames, five at most.
+        See :class:`thalweg.apps.Common`. The default is a component for every 40 frames, three at
+        most, and as many epochs as it takes to learn from a thousand frames, five at most.
 
     Returns
     -------
