@@ -5,7 +5,8 @@ Data
     ``bbc_news``, ``airquality_uci`` and ``indian_pines`` in the folder that ``THALWEG_DATA`` names.
 Settings
     Defaults of *separate* (three components, five noise levels, majority of nine) were chosen
-    after a look at several values beside the outlines of the buffet, not those of the hall; those
+    after a look at several values beside the outlines of the buffet, not those of the hall; that
+    films of fewer than 120 frames, as in the hall, get fewer components, on generated ones; those
     of *track* after a look at hidden entries of the air. Everything is left to the jobs, but for
     the number of topics (5), of archetypes (17, and 65 % of
     their entries, as in [A] 5.4). *separate*: both methods; masks of the films at the outlined
