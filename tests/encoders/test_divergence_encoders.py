@@ -267,6 +267,18 @@ def test_sparse_data_are_the_same_data(loss: Any, penalty: str) -> None:
     assert np.array_equal(thin.solved, dense.solved)
 
 
+@pytest.mark.parametrize("encoder", [Counts(tol=1e-6), Multiplicative(tol=1e-9)], ids=repr)
+def test_a_sparse_sample_does_not_feel_how_large_others_are(encoder: Any) -> None:
+    rng = np.random.default_rng(12)
+    W, V = rng.random((F, K)) + 0.01, rng.poisson(0.5, size=(F, B)).astype(float)
+    V[0], V[:, 3] = 1.0, 0.0
+    sizes = 10.0 ** -np.arange(0.0, 10.0 * B, 10.0)
+    thin = encoder.encode(sparse.csc_array(V * sizes), W)
+    for b, size in enumerate(sizes):
+        alone = encoder.encode(sparse.csc_array(V[:, b : b + 1]), W)
+        np.testing.assert_allclose(thin.H[:, b] / size, alone.H[:, 0], rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("l1", [0.0, 0.3])
 def test_counts_are_certified(l1: float) -> None:
     rng = np.random.default_rng(15)

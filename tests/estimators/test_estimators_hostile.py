@@ -28,6 +28,7 @@ def finite(model: Any, X: Any) -> None:
     """Assert that all that a model has to say of X is made of numbers."""
     parts = model.decompose(X)._asdict()
     parts |= {"components": model.components_, "transform": model.transform(X)}
+    parts["fill"] = model.fill(X)
     for name, part in parts.items():
         assert np.isfinite(part).all(), name
     assert not np.isnan(model.score_samples(X)).any()

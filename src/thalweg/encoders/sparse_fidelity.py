@@ -133,7 +133,8 @@ class SparseFidelity(Fidelity):
         return sparse.csc_array((neg, self.V.indices, self.V.indptr), shape=self.V.shape), slope
 
     def _sums(self, each: Array) -> Array:
-        """Return the sum of the entries of each sample."""
-        ends = np.concatenate([np.zeros(1), np.cumsum(each, dtype=np.float64)])
-        sums: Array = np.diff(ends[self.V.indptr]).astype(each.dtype)
-        return sums
+        """Return the sum of the entries of each sample, be those of others ever so large."""
+        sums, filled = np.zeros(self.V.shape[1]), np.diff(self.V.indptr) > 0
+        if filled.any():
+            sums[filled] = np.add.reduceat(each, self.V.indptr[:-1][filled], dtype=np.float64)
+        return sums.astype(each.dtype)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -118,10 +119,17 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
+        rows: Array = X.toarray() if sparse.issparse(X) else X
+        rows = rows.astype(np.result_type(rows, self.components_))  # a copy
+        gappy = np.flatnonzero(np.isnan(rows).any(axis=1))
         encoder, sizes = self._likely()
-        found = self._encode_with(encoder, self.components_.T * sizes, X)
-        codes = np.vstack([codes.H.T for _, codes in found])
-        return filled(X, (codes * sizes) @ self.components_)
+        found = self._encode_with(encoder, self.components_.T * sizes, rows[gappy])
+        begin = 0
+        for _, codes in found:
+            low_rank = (codes.H.T * sizes) @ self.components_
+            some = gappy[begin : begin + len(low_rank)]
+            rows[some], begin = filled(rows[some], low_rank), begin + len(low_rank)
+        return rows
 
     def inverse_transform(self, X: Any) -> Array:
         """Return the low-rank part that belongs to codes.
