@@ -121,7 +121,8 @@ def _encode(X: Any, model: Any, blocks: int) -> Report | None:
     with few_threads(len(W), W.shape[1], batch.V.shape[1]):
         update = model._update()
         codes = model._tune(batch).encode(batch.V, W, seen=batch.seen)
-        latest = update.summarise(W, batch.V, codes, batch.seen)
+        lesson = model._lesson(batch, codes, W)
+        latest = update.summarise(W, batch.V, lesson, batch.seen)
     if isinstance(model, ORNMF):
         latest = latest._replace(n_samples=np.asarray(float(rows)))
     F, B = batch.V.shape

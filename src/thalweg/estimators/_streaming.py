@@ -88,6 +88,10 @@ class Streaming(StreamFit, Factorization):
         """Return the parts of a batch after each of which the components change."""
         return [batch]
 
+    def _lesson(self, batch: Batch, codes: Codes, W: Array) -> Codes:
+        """Return what the dictionary learns from a batch that was encoded with W."""
+        return codes
+
     def _observe(self, batch: Batch, codes: Codes, W: Array) -> None:
         """Take note of a batch that was encoded with W."""
 
@@ -184,11 +188,12 @@ class Streaming(StreamFit, Factorization):
         """Encode, move the dictionary, and return the share of outliers."""
         W = self.components_.T
         codes = encoder.encode(batch.V, W, seen=batch.seen)
+        lesson = self._lesson(batch, codes, W)
         self._observe(batch, codes, W)
         if due(self.n_batches_seen_):
             self.usual_ = self.usual_.follow(look(batch, codes, self.usual_))
         update = self._refreshed(update)
-        W, self.statistics_ = update.step(W, self.statistics_, batch.V, codes, batch.seen)
+        W, self.statistics_ = update.step(W, self.statistics_, batch.V, lesson, batch.seen)
         self.components_ = np.ascontiguousarray(W.T)
         self.n_samples_seen_ += batch.V.shape[1]
         return self._outlier_share(batch, codes)

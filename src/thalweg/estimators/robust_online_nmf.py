@@ -5,6 +5,7 @@ from typing import Any
 
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
+from thalweg.encoders._problem import times
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import Batch
 from thalweg.estimators._robust import Robust
@@ -21,6 +22,12 @@ _FADE = 8.0
 # While learning, codes need not be as accurate as those that users get: so many times tol, and
 # this share of what noise makes of codes, may be left.
 _LOOSER, _LOOSE = 3.0, 0.2
+# In so many first batches the residual is mostly what the dictionary has yet to learn. An automatic
+# weight is then too large, and what is alike in outliers would be learned; this share of it is not.
+_EARLY, _SHARE = 20, 0.6
+# A small weight lets the dictionary move little, so it goes farther: the more, the smaller the
+# weight is beside the noise. Up to twice as far the loss still falls, as it does for codes.
+_FARTHER, _FARTHEST = 1.7, 2.0
 
 
 class RobustOnlineNMF(Robust, Streaming):
@@ -176,4 +183,17 @@ class RobustOnlineNMF(Robust, Streaming):
     def _tune(self, batch: Batch) -> Encoder:
         if self.solver != "fast":
             return self._encoder()
-        return self._encoder_for(self.outlier_weight_, _LOOSER, loose=_LOOSE)
+        share = _SHARE if self._is_early() else 1.0
+        return self._encoder_for(share * self.outlier_weight_, _LOOSER, loose=_LOOSE)
+
+    def _lesson(self, batch: Batch, codes: Codes, W: Array) -> Codes:
+        if not self._is_early():
+            return codes
+        factor = min(_FARTHER * self.noise_.scale / self.outlier_weight_, _FARTHEST)
+        if factor <= 1.0:
+            return codes
+        rest = batch.V - times(W, codes.H) - codes.R  # zero over gaps
+        return codes._replace(R=codes.R - codes.R.dtype.type(factor - 1.0) * rest)
+
+    def _is_early(self) -> bool:
+        return self.solver == "fast" and self._automatic() and self.n_batches_seen_ < _EARLY
