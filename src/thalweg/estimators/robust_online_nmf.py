@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders._problem import times
@@ -195,5 +197,13 @@ class RobustOnlineNMF(Robust, Streaming):
         rest = batch.V - times(W, codes.H) - codes.R  # zero over gaps
         return codes._replace(R=codes.R - codes.R.dtype.type(factor - 1.0) * rest)
 
+    def _outlier_share(self, batch: Batch, codes: Codes) -> float:
+        if self._is_early():  # at the weight itself these would be none
+            near = np.abs(codes.R) <= (1.0 - _SHARE) * self.outlier_weight_
+            codes = codes._replace(R=np.where(near, 0, codes.R))
+        return super()._outlier_share(batch, codes)
+
     def _is_early(self) -> bool:
-        return self.solver == "fast" and self._automatic() and self.n_batches_seen_ < _EARLY
+        if self.solver != "fast" or self.outlier_structure != "entries":
+            return False
+        return self.n_batches_seen_ < _EARLY and self._automatic()
