@@ -23,9 +23,9 @@ Claims
     dB below their batch twins, RobustOnlineNMF above ORPCA and ONMF, OL at least at OL-Wang and
     at most 0.5 dB below Batch; RobustOnlineNMF and OL faster than their batch twins.
 Note
-    The automatic weight of RobustOnlineNMF, 0.06 and 0.08, follows what 49 components leave over
+    The automatic weight of RobustOnlineNMF, 0.05 and 0.06, follows what 49 components leave over
     of so few and so different faces. With 1/sqrt(F) = 0.03 (*online fast*, and ORPCA with the same
-    weight) more of a shadow is given up; over all faces the two weights are level. Likely reasons
+    weight) more of a shadow is given up, and more of faces without one. Likely reasons
     elsewhere: OPGD stops after 50 steps, and OADMM weighs the codes of the first, poor
     dictionaries like all others.
 Picture
