@@ -29,7 +29,7 @@ Claims
     twins; RobustOnlineNMF at least at the PSNR of ORPCA, 2 dB above ONMF and above ours without
     outliers, at least at the PSNR of each other library, and faster than each batch twin.
 Note
-    ORPCA with the weight of [O] is ahead in five cells, by up to 1.7 dB for K = 100, in about ten
+    ORPCA with the weight of [O] is ahead in five cells, by up to 1.9 dB for K = 100, in about ten
     times our time: K directions of either sign hold more than K that are nonnegative. Where
     little noise meets few components (setting 1) those without outliers are less than 2 dB
     behind: it averages out. OADMM stays behind its twin, likely since the codes of its first
