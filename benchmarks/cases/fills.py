@@ -18,6 +18,9 @@ Note
     With 80 % missing low rank tells less than the mean of a column: of 13 columns two or three
     entries a sample are left. ``OnlineNMF`` under KL learns components there that lie where the
     samples that use them have gaps; no codes help against that.
+Picture
+    ``docs/images/fills.png`` (``results/quick/`` with ``--quick``): digits of which 80 % are hidden
+    (black), filled by ``RobustOnlineNMF`` with K = 8.
 """
 
 import warnings
@@ -29,10 +32,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import _threads
 from benchmarks._data import stored
+from benchmarks._mosaic import mosaic
 from benchmarks._table import number, table
+from benchmarks._trackers import picture
 from thalweg import ORNMF, DivergenceNMF, OnlineNMF, RobustNMF, RobustOnlineNMF
 
 SHARES, SIZES, MOST = (0.1, 0.5, 0.8), (4, 8), 1.5
+SHOWN = 10
 MODELS: dict[str, Any] = {
     "RobustOnlineNMF": lambda K: RobustOnlineNMF(K, random_state=0),
     "OnlineNMF kl": lambda K: OnlineNMF(K, loss="kl", random_state=0),
@@ -51,11 +57,31 @@ def run(quick: bool) -> dict[str, Any]:
         warnings.simplefilter("ignore", ConvergenceWarning)
         for name, X in _sets(quick).items():
             for share in SHARES:
-                hidden = (np.random.default_rng(1).random(X.shape) < share) & ~np.isnan(X)
+                hidden = _hidden(X, share)
                 for K in SIZES[:1] if quick else SIZES:
                     errors = _errors(X, hidden, K)
                     rows.append({"data": name, "share": share, "K": K, "errors": errors})
+        _draw(_sets(True)["digits"], picture("fills", quick))
     return {"rows": rows}
+
+
+def _hidden(X: Any, share: float) -> Any:
+    return (np.random.default_rng(1).random(X.shape) < share) & ~np.isnan(X)
+
+
+def _draw(X: Any, path: Any) -> None:
+    """Show digits with gaps, and how they were filled."""
+    hidden = _hidden(X, SHARES[-1])
+    Y = np.where(hidden, np.nan, X)
+    model = MODELS["RobustOnlineNMF"](SIZES[-1]).fit(Y)
+    best = np.where(hidden, model.decompose(Y).low_rank, X)
+    lines = {
+        "digits": X,
+        "what was seen": np.where(hidden, 0.0, X),
+        "best fit": best,
+        "likely": model.fill(Y),
+    }
+    mosaic({name: images[:SHOWN] for name, images in lines.items()}, (8, 8), {}, path)
 
 
 def _sets(quick: bool) -> dict[str, Any]:
