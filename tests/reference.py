@@ -194,6 +194,22 @@ def approximate(
 # --- the paper's operators ---------------------------------------------------------------------
 
 
+def definite_inverses(grams: Array, limit: float) -> list[Array | None]:
+    """Return the inverses, by their eigenvalues; None for one that is not to be trusted."""
+    found: list[Array | None] = []
+    for gram in grams:
+        values, vectors = np.linalg.eigh(np.nan_to_num(gram))
+        inverse = (vectors / values) @ vectors.T if values[0] > 0.0 else gram
+        conditioned = np.linalg.norm(gram) * np.linalg.norm(inverse) < limit
+        found.append(inverse if values[0] > 0.0 and conditioned else None)
+    return found
+
+
+def kept_grams(W: Array, kept: Array) -> Array:
+    """Return the Gram matrix of the rows of W that each row of ``kept`` has flags for."""
+    return np.array([W[flags].T @ W[flags] for flags in kept])
+
+
 def weighted_grams(weights: Array, X: Array) -> Array:
     """Return sum_j weights[i, j] x_j x_j' for each i, x_j the rows of X."""
     return np.array(

@@ -11,6 +11,7 @@ from thalweg._kernels.atoms import sweep_atoms
 from thalweg._kernels.codes import CAPPED, SOLVED, alternate_l1, envelope_l1, nonnegative_codes
 from thalweg._kernels.counts import count_codes, products_at
 from thalweg._kernels.entries import count_odd
+from thalweg._kernels.grams import definite_inverses, kept_grams
 from thalweg._kernels.grassmann import (
     ADAPTIVE,
     CONSTANT,
@@ -51,9 +52,11 @@ __all__ = [
     "approximate",
     "count_codes",
     "count_odd",
+    "definite_inverses",
     "envelope_l1",
     "huber_codes",
     "huber_knee",
+    "kept_grams",
     "least_squares_codes",
     "nonnegative_codes",
     "offer_entries",

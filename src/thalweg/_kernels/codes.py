@@ -248,29 +248,46 @@ def _active_set(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _apply_inverses(gram: Any, order: Any, C: Any, U: Any) -> Any:
+    """Set the rows of U to c G^-1, where the inverse is to be trusted.
+
+    ``order`` tells which of all right-hand sides the rows of C are.
+    """
+    if gram.place.size > 0:
+        for s in range(order.size):
+            at = gram.place[order[s]]
+            if gram.trusted[at]:
+                np.dot(C[s], gram.inverse[at], U[s])
+    elif gram.trusted[0]:
+        np.dot(C, gram.inverse[0], U)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def nonnegative_codes(
-    G: Any, inverse: Any, C: Any, U: Any, H: Any, passive: Any, status: Any, max_pivots: Any
+    gram: Any, C: Any, guessed: Any, H: Any, passive: Any, status: Any, max_pivots: Any
 ) -> Any:
     """Minimise h'Gh/2 - c'h over h >= 0 for each row c of C, into the rows of H.
 
-    ``G`` is (1, K, K) when the rows share it, else (n, K, K). ``inverse`` is the inverse of the
-    shared one and ``U = C @ inverse``; both are empty when the inverse is not to be trusted.
-    ``passive`` is the first guess of the support, and holds the support afterwards.
+    ``gram`` is a :class:`thalweg.solvers.nnls.Gram`. ``passive`` holds the support afterwards,
+    and before, if it was ``guessed``, the guess.
     """
     n, K = C.shape
+    U = np.ones((n, K))
+    _apply_inverses(gram, np.arange(n), C, U)
+    if not guessed:
+        passive[:] = U > 0.0  # without a trusted inverse all of it
     L = np.empty((K, K))
     x = np.empty(K)
     y = np.empty(K)
     index = np.empty(K, dtype=np.int64)
-    use_inverse = U.size > 0
     for s in range(n):
-        gram = G[s] if G.shape[0] == n else G[0]
-        u = U[s] if use_inverse else C[s]
+        at = gram.place[s] if gram.place.size > 0 else 0
+        G, inverse, trusted = gram.G[at], gram.inverse[at], gram.trusted[at]
         solved = _pivot(
-            gram, inverse, use_inverse, C[s], u, H[s], passive[s], y, index, L, x, max_pivots
+            G, inverse, trusted, C[s], U[s], H[s], passive[s], y, index, L, x, max_pivots
         )
         if not solved:
-            solved = _active_set(gram, C[s], H[s], passive[s], y, index, L, x, 3 * K + 10)
+            solved = _active_set(G, C[s], H[s], passive[s], y, index, L, x, 3 * K + 10)
         status[s] = SOLVED if solved else CAPPED
 
 
@@ -335,28 +352,28 @@ def _part(last: Any, m: Any, V: Any, seen: Any, rows: Any, limits: Any, R: Any) 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _aim(m: Any, inverse: Any, rows: Any, penalty: Any, relax: Any, aims: Any) -> Any:
-    """Set the linear terms C of the relaxed majoriser for m rows, and U = C @ inverse."""
+def _aim(m: Any, gram: Any, rows: Any, penalty: Any, relax: Any, aims: Any) -> Any:
+    """Set the linear terms C of the relaxed majoriser for m rows, and U = C G^-1."""
     for s in range(m):
         h, image, slope, c = rows.h[s], rows.image[s], aims.slope[s], aims.C[s]
         for k in range(h.size):
             # The image holds the quadratic penalty, whose gradient does not belong here.
             c[k] = image[k] + relax * (slope[k] - penalty[0] - penalty[1] * h[k])
-    if inverse.size > 0:
-        np.dot(aims.C[:m], inverse, aims.U[:m])
+    _apply_inverses(gram, rows.order[:m], aims.C[:m], aims.U[:m])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _reach(m: Any, G: Any, inverse: Any, rows: Any, aims: Any) -> Any:
+def _reach(m: Any, gram: Any, rows: Any, aims: Any) -> Any:
     """Replace the codes of m rows by the exact minimisers of what was aimed at; set Y = HG - C."""
-    K, use_inverse = rows.h.shape[1], inverse.size > 0
+    K = rows.h.shape[1]
     L, x, index = np.empty((K, K)), np.empty(K), np.empty(K, dtype=np.int64)
     for s in range(m):
-        gram = G[0] if G.shape[0] == 1 else G[rows.order[s]]
+        at = gram.place[rows.order[s]] if gram.place.size > 0 else 0
+        G, inverse, trusted = gram.G[at], gram.inverse[at], gram.trusted[at]
         c, u, y, h, passive = aims.C[s], aims.U[s], aims.Y[s], rows.h[s], rows.passive[s]
-        if not _pivot(gram, inverse, use_inverse, c, u, h, passive, y, index, L, x, 2 * K + 50):
-            _active_set(gram, c, h, passive, y, index, L, x, 3 * K + 10)
-            _gradient(gram, c, h, y)
+        if not _pivot(G, inverse, trusted, c, u, h, passive, y, index, L, x, 2 * K + 50):
+            _active_set(G, c, h, passive, y, index, L, x, 3 * K + 10)
+            _gradient(G, c, h, y)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -459,8 +476,7 @@ def alternate_l1(
     V: Any,
     seen: Any,
     W: Any,
-    G: Any,
-    inverse: Any,
+    gram: Any,
     cold: Any,
     penalty: Any,
     limits: Any,
@@ -474,7 +490,7 @@ def alternate_l1(
 
     ``result`` is (H, R, loss, cost, solved). The codes start at the rows of H or, ``cold``, at
     those that are best without outliers; the outliers' weight then comes down from the size of
-    the residual. ``seen`` is empty when there is no gap. ``G`` and ``inverse`` are as in
+    the residual. ``seen`` is empty when there is no gap. ``gram`` is as in
     :func:`nonnegative_codes`, with ``relax * penalty[1]`` on the diagonal. ``limits`` are weight,
     upper and lower bound of the outliers.
 
@@ -504,19 +520,20 @@ def alternate_l1(
         np.empty(n),
     )
     narrow, slope = np.empty((n, K), dtype=V.dtype), np.empty((n, K), dtype=V.dtype)
-    aims, old = Aims(slope, np.empty((n, K)), np.empty((n, K)), np.empty((n, K))), np.empty((n, K))
+    aims, old = Aims(slope, np.empty((n, K)), np.ones((n, K)), np.empty((n, K))), np.empty((n, K))
     if cold:
         np.dot(V, columns, slope)
-        _aim(n, inverse, rows, penalty, 1.0, aims)
-        # The signs of the unconstrained solution are the best guess of the support there is.
-        rows.passive[:] = (aims.U > 0.0) | (inverse.size == 0)
-        _reach(n, G, inverse, rows, aims)
+        _aim(n, gram, rows, penalty, 1.0, aims)
+        # The signs of the unconstrained solution are the best guess of the support there is;
+        # where it is not known, all of it.
+        rows.passive[:] = aims.U > 0.0
+        _reach(n, gram, rows, aims)
         rows.image[:] = aims.C + aims.Y
-    elif G.shape[0] == 1:
-        np.dot(h, G[0], rows.image)
-    else:
+    elif gram.place.size > 0:
         for s in range(n):
-            _gradient(G[s], np.zeros(K), h[s], rows.image[s])
+            _gradient(gram.G[gram.place[s]], np.zeros(K), h[s], rows.image[s])
+    else:
+        np.dot(h, gram.G[0], rows.image)
     m = n
     for step in range(max_iter + 1):
         for s in range(m):
@@ -529,8 +546,8 @@ def alternate_l1(
         for s in range(m):
             _copy_row(h[s], old[s])
         np.dot(rows.z[:m], columns, slope[:m])
-        _aim(m, inverse, rows, penalty, relax, aims)
-        _reach(m, G, inverse, rows, aims)
+        _aim(m, gram, rows, penalty, relax, aims)
+        _reach(m, gram, rows, aims)
         m = _settle(m, rows, old, aims, penalty, limits[0], relax, tol, share, rounding, result)
     if seen.size > 0:  # a gap's outlier takes all that is left, and costs nothing
         np.dot(result[0], W, rows.z)

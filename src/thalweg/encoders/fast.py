@@ -13,7 +13,7 @@ from thalweg.encoders._run import Exit, StoppingRule, empty, encode_chunks
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
-from thalweg.solvers.nnls import Gram, nnls, prepare
+from thalweg.solvers.nnls import Gram, invert, nnls, prepare
 from thalweg.solvers.proximal_gradient import accelerated
 
 __all__ = ["Fast"]
@@ -115,7 +115,7 @@ class Fast:
             np.ascontiguousarray(problem.V.T),
             _NO_GAPS if problem.seen is None else np.ascontiguousarray(problem.seen.T),
             np.ascontiguousarray(problem.W.T),
-            *walk.gram,
+            walk.gram,
             H0 is None,
             (walk.l1, walk.l2),
             tuple(map(dtype, limits)),
@@ -131,11 +131,10 @@ class Fast:
 class _Alternation:
     def __init__(self, problem: Problem, shared: Array, newton: bool) -> None:
         self.whole = shared
-        self.G = shared if problem.seen is None else _grams(problem.W, problem.seen, shared)
         coefficients: tuple[float, float] | None = getattr(problem.penalty, "coefficients", None)
         self.exact = coefficients is not None
         self.l1, self.l2 = map(float, coefficients or (0.0, 0.0))
-        self.gram = _prepare(self.G, _RELAXATION * self.l2)
+        self.gram = _prepare(problem, shared, _RELAXATION * self.l2)
         self.passive: Mask | None = None
         self.newton = newton
         self.steps = 0
@@ -143,7 +142,7 @@ class _Alternation:
     def start(self, problem: Problem) -> Array:
         """Return codes that are good if there are no outliers."""
         H = np.zeros((problem.W.shape[1], problem.V.shape[1]))
-        return self._codes(problem, self.G, self.gram, times(problem.W.T, problem.V), H, 1.0)
+        return self._codes(problem, self.gram, times(problem.W.T, problem.V), H, 1.0)
 
     def step(self, problem: Problem, H: Array, point: Point) -> Array:
         """Return the codes that are best for the outliers of the last ones."""
@@ -152,8 +151,8 @@ class _Alternation:
             self.passive = H > 0
         slope = times(problem.W.T, point.E)
         relax = _RELAXATION if self.exact else 1.0
-        C = relax * slope + _apply(self.G, H)
-        new = self._codes(problem, self.G, self.gram, C, H, relax)
+        C = relax * (slope - self.l2 * H) + _apply(self.gram, H)
+        new = self._codes(problem, self.gram, C, H, relax)
         if self.newton and self.steps > _WARM_UP:
             new = _best(problem, H, new, self._newton(problem, H, point, slope))
         return new
@@ -166,21 +165,17 @@ class _Alternation:
         """Forget all samples but these."""
         if self.passive is not None:
             self.passive = self.passive.T[columns].T
-        if self.G.ndim == 3:
-            self.G = self.G[columns]
-            self.gram = Gram(self.gram.G[columns], self.gram.inverse)
+        self.gram = self.gram.of(columns)
 
-    def _codes(
-        self, problem: Problem, G: Array, gram: Gram, C: Array, H: Array, relax: float
-    ) -> Array:
-        """Minimise h'Gh/2 - c'h + relax omega(h)."""
+    def _codes(self, problem: Problem, gram: Gram, C: Array, H: Array, relax: float) -> Array:
+        """Minimise h'Gh/2 - c'h + relax omega(h), what is quadratic in omega being part of G."""
         if self.exact:
             new, self.passive, _ = nnls(gram, C - relax * self.l1, self.passive)
         else:
             H = H.astype(np.float64)
             # No sample's Gram matrix is larger than the whole, but for rounding and the ridge.
             bound = (1.0 + 1e-9) * float(np.linalg.eigvalsh(self.whole)[-1])
-            new, _ = accelerated(G, C, problem.penalty, H, tol=_INNER, bound=bound)
+            new, _ = accelerated(gram.each(), C, problem.penalty, H, tol=_INNER, bound=bound)
         codes: Array = new.astype(problem.V.dtype)
         return codes
 
@@ -189,12 +184,15 @@ class _Alternation:
         curved = problem.outliers.curvature(point.Z)  # type: ignore[attr-defined]
         if problem.seen is not None:
             curved = curved & problem.seen
-        G = _grams(problem.W, curved, self.whole)
+        G = np.empty((curved.shape[1], *self.whole.shape))
+        _kept_grams(problem.W, curved, self.whole, G)
         diagonal = np.einsum("bkk->bk", G)
         # Relative to all entries seen: of those that are curved there may be none.
-        size = np.diagonal(self.G, axis1=-2, axis2=-1).max(axis=-1, initial=np.finfo(float).tiny)
-        diagonal += _RIDGE * size.reshape(-1, 1)
-        return self._codes(problem, G, _prepare(G, self.l2), slope + _apply(G, H), H, 1.0)
+        sizes = np.diagonal(self.gram.each(), axis1=-2, axis2=-1)
+        ridge = _RIDGE * sizes.max(axis=-1, initial=np.finfo(float).tiny)
+        diagonal += self.l2 + ridge.reshape(-1, 1)
+        gram = prepare(G)
+        return self._codes(problem, gram, slope - self.l2 * H + _apply(gram, H), H, 1.0)
 
 
 def _best(problem: Problem, H: Array, new: Array, target: Array) -> Array:
@@ -213,29 +211,29 @@ def _gram(W: Array) -> Array:
     return wide.T @ wide
 
 
-def _grams(W: Array, kept: Mask, whole: Array) -> Array:
-    """Return the Gram matrix of the rows of W that each sample keeps: shape (B, K, K).
-
-    What a sample lacks is taken off the Gram matrix of all rows when that is less work, and
-    leaves enough of each atom: the difference of two large numbers is no small one.
-    """
-    grams = np.empty((kept.shape[1], *whole.shape))
-    enough = _ENOUGH * np.diag(whole)
-    for b, rows in enumerate(kept.T):
-        if 2 * np.count_nonzero(rows) > rows.size:
-            grams[b] = whole - _gram(W[~rows])
-            if np.all(np.diag(grams[b]) >= enough):
-                continue
-        grams[b] = _gram(W[rows])
-    return grams
+def _kept_grams(W: Array, kept: Mask, whole: Array, grams: Array) -> None:
+    """Set grams (B, K, K) to those of the rows of W that each sample keeps."""
+    wide, rows = np.ascontiguousarray(W, dtype=np.float64), np.ascontiguousarray(kept.T)
+    _kernels.kept_grams(wide, rows, whole, _ENOUGH, grams)
 
 
-def _prepare(G: Array, l2: float) -> Gram:
-    return prepare(G + l2 * np.eye(G.shape[-1]) if l2 else G)
+def _prepare(problem: Problem, whole: Array, l2: float) -> Gram:
+    """Return the Gram matrix of all samples, and of each with gaps its own, plus l2."""
+    ridge = l2 * np.eye(len(whole))
+    if problem.seen is None:
+        return prepare(whole + ridge if l2 else whole)
+    gappy = np.flatnonzero(~problem.seen.all(axis=0))
+    G = np.empty((1 + gappy.size, *whole.shape))
+    G[0] = whole
+    _kept_grams(problem.W, problem.seen.T[gappy].T, whole, G[1:])
+    place = np.zeros(problem.seen.shape[1], dtype=np.intp)
+    place[gappy] = 1 + np.arange(gappy.size)
+    return invert(G + ridge if l2 else G, place)
 
 
-def _apply(G: Array, H: Array) -> Array:
-    if G.ndim == 2:
-        return times(G, H)
-    product: Array = np.einsum("bij,jb->ib", G, H)
+def _apply(gram: Gram, H: Array) -> Array:
+    """Return G h for each column h of H."""
+    if gram.place.size == 0:
+        return times(gram.G[0], H)
+    product: Array = np.einsum("bij,jb->ib", gram.each(), H)
     return product

@@ -1,19 +1,17 @@
 """Exact nonnegative least squares for many right-hand sides, in Gram space."""
 
-from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
 
 from thalweg import _kernels
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Indices, Mask
 
-__all__ = ["Gram", "nnls", "prepare"]
+__all__ = ["Gram", "invert", "nnls", "prepare"]
 
 # Above this condition number (in the Frobenius norm) the inverse is not used.
 _TRUSTED = 1e8
-_NOTHING = np.empty((0, 0))
+_ALL_THE_FIRST = np.empty(0, dtype=np.int64)
 
 
 class Gram(NamedTuple):
@@ -21,38 +19,71 @@ class Gram(NamedTuple):
 
     Attributes
     ----------
-    G : array of shape (1, K, K) or (B, K, K)
-        One matrix for all right-hand sides, or one for each.
-    inverse : array of shape (K, K) or (0, 0)
-        The inverse of the shared matrix; empty when it is too ill-conditioned to be used.
+    G : array of shape (n, K, K)
+        The matrices.
+    inverse : array of shape (n, K, K)
+        Their inverses, of use where they are trusted.
+    trusted : boolean array of shape (n,)
+        Where there is an inverse that is not too ill-conditioned.
+    place : integer array of shape (B,) or (0,)
+        The matrix of each right-hand side; if empty, all have the first.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thalweg.solvers.nnls import prepare
-    >>> prepare(np.ones((2, 2))).inverse.size
-    0
+    >>> prepare(np.ones((2, 2))).trusted
+    array([False])
     """
 
     G: Array
     inverse: Array
+    trusted: Mask
+    place: Indices = _ALL_THE_FIRST
+
+    def of(self, columns: Indices) -> "Gram":
+        """Return the matrices of some of the right-hand sides."""
+        return self._replace(place=self.place[columns]) if self.place.size else self
+
+    def each(self) -> Array:
+        """Return the matrix of all right-hand sides (K, K), or of each (B, K, K)."""
+        each: Array = self.G[self.place] if self.place.size else self.G[0]
+        return each
 
 
 def prepare(G: Array) -> Gram:
     """Prepare a Gram matrix (K, K), or one for each right-hand side (B, K, K).
 
+    The inverse pays when supports are looked for more than once, so that many matrices are not
+    inverted.
+
     Examples
     --------
     >>> import numpy as np
     >>> from thalweg.solvers.nnls import prepare
-    >>> prepare(np.diag([2.0, 4.0])).inverse
+    >>> prepare(np.diag([2.0, 4.0])).inverse[0]
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
     G = np.ascontiguousarray(G, dtype=np.float64)
     if G.ndim == 3:
-        return Gram(G, _NOTHING)
-    return Gram(G[None], _trusted_inverse(G))
+        return Gram(G, np.empty_like(G), np.zeros(len(G), dtype=np.bool_), np.arange(len(G)))
+    return invert(G[None], _ALL_THE_FIRST)
+
+
+def invert(G: Array, place: Indices) -> Gram:
+    """Prepare matrices that are used again and again, and tell which each right-hand side has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.solvers.nnls import invert
+    >>> invert(np.array([[[2.0]], [[4.0]]]), np.array([1, 0, 1])).inverse.ravel()
+    array([0.5 , 0.25])
+    """
+    inverse, trusted = np.empty_like(G), np.empty(len(G), dtype=np.bool_)
+    _kernels.definite_inverses(G, _TRUSTED, inverse, trusted)
+    return Gram(G, inverse, trusted, place)
 
 
 def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask, Mask]:
@@ -91,26 +122,8 @@ def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask
     rows = np.ascontiguousarray(C.T, dtype=np.float64)
     H = np.empty_like(rows)
     capped = np.empty(len(rows), dtype=np.int64)
-    U = rows @ gram.inverse if gram.inverse.size else _NOTHING
-    if passive is not None:
-        support = np.array(passive.T, order="C")
-    else:  # the signs of the unconstrained solution are the best guess there is
-        support = U > 0.0 if U.size else np.ones(rows.shape, dtype=np.bool_)
+    support = np.empty(rows.shape, np.bool_) if passive is None else np.array(passive.T, order="C")
     _kernels.nonnegative_codes(
-        gram.G, gram.inverse, rows, U, H, support, capped, 50 + 2 * rows.shape[1]
+        gram, rows, passive is not None, H, support, capped, 50 + 2 * rows.shape[1]
     )
     return H.T, support.T, capped == _kernels.SOLVED
-
-
-def _trusted_inverse(G: Array) -> Array:
-    factor, broken = lapack.dpotrf(G, lower=1, clean=1)
-    if broken:
-        return _NOTHING
-    root, broken = lapack.dtrtri(factor, lower=1, overwrite_c=1)
-    inverse = root.T @ root
-    # The negation also catches NaN.
-    return _NOTHING if broken or not _norm(G) * _norm(inverse) < _TRUSTED else inverse
-
-
-def _norm(G: Array) -> float:
-    return sqrt(float(np.vdot(G, G)))
