@@ -127,11 +127,14 @@ class BatchAdmm:
         energy = float(np.trace(sums.A)) / max(len(sums.A), 1)
         rho_w = self.rho * max(energy, float(np.finfo(W.dtype).tiny))
         l1, l2 = (sums.n * weight for weight in (self.l1, self.l2))
-        linear = sums.B - l1 - D + rho_w * Psi
-        moved = _ridge(sums.A, linear.T, rho_w + l2).T  # (S-14)
-        W = np.where(np.arange(W.shape[1]) < self.frozen, Psi, moved)
-        projected = self.constraint.prox(W + D / rho_w, 1.0 / rho_w)  # (S-17)
-        Psi = np.where(np.arange(W.shape[1]) < self.frozen, Psi, projected)
+        kept, free = np.split(np.arange(W.shape[1]), [self.frozen])
+        # The frozen columns are constants: they move to the linear term.
+        linear = sums.B[:, free] - l1 - Psi[:, kept] @ sums.A[np.ix_(kept, free)]
+        linear = linear - D[:, free] + rho_w * Psi[:, free]
+        moved = _ridge(sums.A[np.ix_(free, free)], linear.T, rho_w + l2).T  # (S-14)
+        W = np.hstack([Psi[:, kept], moved])
+        projected = self.constraint.prox(moved + D[:, free] / rho_w, 1.0 / rho_w)  # (S-17)
+        Psi = np.hstack([Psi[:, kept], projected])
         return state._replace(W=W, Psi=Psi, D=D + rho_w * (W - Psi))  # (S-20)
 
     def factors(self, state: BatchAdmmState) -> Factors:
