@@ -430,6 +430,17 @@ def test_more_dead_atoms_than_bad_samples() -> None:
     assert np.all(np.isfinite(new))
 
 
+def test_atoms_that_are_all_dead_are_revived() -> None:
+    V = np.random.default_rng(11).random((F, 20))
+    W = np.zeros((F, K))
+    update = Surrogate()
+    new, state = update.step(W, update.init(W), V, encode(V, W))
+    assert new.any(axis=0).all()
+    codes = encode(V, new)
+    assert np.sum(codes.loss) < 0.5 * np.sum(encode(V, W).loss)
+    assert update.step(new, state, V, codes)[1].A.any()
+
+
 def test_data_of_zeros() -> None:
     W = first()
     update = Surrogate()

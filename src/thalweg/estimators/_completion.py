@@ -11,6 +11,7 @@ from thalweg.estimators._parameters import check_count, generator
 from thalweg.estimators._streaming import outlier_share
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
+from thalweg.estimators._undo import undone_on_error
 
 __all__ = ["Completing"]
 
@@ -42,7 +43,8 @@ class Completing(Factorization):
         self
             The fitted estimator.
         """
-        self._solve(check_data(self, X, reset=True))
+        with undone_on_error(self):
+            self._solve(check_data(self, X, reset=True))
         return self
 
     def complete(self, X: Any) -> Array:
@@ -58,8 +60,9 @@ class Completing(Factorization):
         array of shape (n_samples, n_features)
             X where it was seen, and elsewhere the low-rank part with the codes of the fit.
         """
-        X = check_data(self, X, reset=True)
-        found = self._solve(X)
+        with undone_on_error(self):
+            X = check_data(self, X, reset=True)
+            found = self._solve(X)
         return filled(X, (found.U @ found.H).T)
 
     def _solve(self, X: Any) -> Completed:

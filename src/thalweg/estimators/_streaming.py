@@ -5,13 +5,16 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from thalweg._typing import Array
+from thalweg._typing import Array, Indices
 from thalweg.encoders import Codes, Encoder
+from thalweg.errors import ParameterError
 from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._parameters import check_count, generator
+from thalweg.estimators._start import frozen_columns
 from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
+from thalweg.estimators._undo import undone_on_error
 from thalweg.estimators._usual import due, look, nothing_usual
 from thalweg.updates import DictionaryUpdate
 
@@ -60,6 +63,7 @@ class Streaming(StreamFit, Factorization):
     random_state: Any
     callback: Callable[[Progress], None] | None
     keep_history: bool
+    history_: list[Progress]
 
     def _update(self) -> DictionaryUpdate[Any]:
         """Return the dictionary update, its parameters checked."""
@@ -110,20 +114,21 @@ class Streaming(StreamFit, Factorization):
         self
             The fitted estimator.
         """
-        X = check_data(self, X, reset=True)
-        n, epochs = X.shape[0], check_count("epochs", self.epochs)
-        self._prepare(X)
-        size = self._size(n)
         rng = generator(self.random_state)
-        with few_threads(X.shape[1], check_count("n_components", self.n_components), size):
+        with undone_on_error(self):
+            X = check_data(self, X, reset=True)
+            n, epochs = X.shape[0], check_count("epochs", self.epochs)
+            self._prepare(X)
+            size, order = self._size(n), self._order(n, rng)
+            shape = X.shape[1], check_count("n_components", self.n_components), size
+            looked_at = self._looked_at if self.shuffle else 0
+            with few_threads(*shape):
+                update = self._begin(self._batch(X[order[: max(size, looked_at)]]), rng)
+        with few_threads(*shape):
             for epoch in range(epochs):
-                order = rng.permutation(n) if self.shuffle else np.arange(n)
+                order = order if epoch == 0 else self._order(n, rng)
                 for begin in range(0, n, size):
                     batch = self._batch(X[order[begin : begin + size]])
-                    if epoch == begin == 0:
-                        looked_at = self._looked_at if self.shuffle else 0
-                        first = self._batch(X[order[: max(size, looked_at)]])
-                        update = self._begin(first, rng)
                     self._absorb(batch, update, n * epochs)
             self._conclude(update)
         return self
@@ -143,19 +148,36 @@ class Streaming(StreamFit, Factorization):
         self
             The fitted estimator.
         """
-        first = not hasattr(self, "components_")
-        X = check_data(self, X, reset=first)
-        with few_threads(X.shape[1], check_count("n_components", self.n_components), X.shape[0]):
-            if first:
+        if hasattr(self, "components_"):
+            X = check_data(self, X, reset=False).astype(self.components_.dtype, copy=False)
+            self._check_frozen()
+            update = self._update()
+        else:
+            with undone_on_error(self):
+                X = check_data(self, X, reset=True)
                 self._prepare(X)
-                batch = self._batch(X)
-                update = self._begin(batch, generator(self.random_state))
-            else:
-                batch = self._batch(X.astype(self.components_.dtype, copy=False))
-                update = self._update()
-            self._absorb(batch, update, None)
+                with few_threads(*self._shape(X)):
+                    update = self._begin(self._batch(X), generator(self.random_state))
+        with few_threads(*self._shape(X)):
+            self._absorb(self._batch(X), update, None)
             self._conclude(update)
         return self
+
+    def _shape(self, X: Any) -> tuple[int, int, int]:
+        return X.shape[1], check_count("n_components", self.n_components), X.shape[0]
+
+    def _check_frozen(self) -> None:
+        """Raise if components were given to keep since the stream began."""
+        given = getattr(self, "frozen_components", None)
+        if given is None:
+            return
+        W = self.components_.T
+        fixed = frozen_columns(given, W.shape[1], W.shape[0]).astype(W.dtype)
+        if not np.array_equal(fixed, W[:, : fixed.shape[1]]):
+            raise ParameterError(
+                "frozen_components should be those with which the stream began, but others came. "
+                "Begin anew with fit, or leave them as they were."
+            )
 
     def _begin(self, batch: Batch, rng: np.random.Generator) -> DictionaryUpdate[Any]:
         self._update()  # a wrong parameter of it is told before anything is learned
@@ -168,8 +190,6 @@ class Streaming(StreamFit, Factorization):
         self.n_batches_seen_ = 0
         self.outlier_share_ = 0.0
         self.__dict__.pop("history_", None)  # of an earlier fit
-        if self.keep_history:
-            self.history_: list[Progress] = []
         return update
 
     def _absorb(self, batch: Batch, update: DictionaryUpdate[Any], total: int | None) -> None:
@@ -209,12 +229,16 @@ class Streaming(StreamFit, Factorization):
         self._conclude(update)
         progress = Progress(self.n_samples_seen_, total, self.objective_, self.outlier_share_)
         if self.keep_history:
-            self.history_.append(progress)
+            self.__dict__.setdefault("history_", []).append(progress)
         if self.callback is not None:
             self.callback(progress)
 
     def _conclude(self, update: DictionaryUpdate[Any]) -> None:
         self.objective_ = update.objective(self.components_.T, self.statistics_)
+
+    def _order(self, n: int, rng: np.random.Generator) -> Indices:
+        """Return the order in which a pass takes the samples."""
+        return rng.permutation(n) if self.shuffle else np.arange(n)
 
     def _size(self, n: int) -> int:
         """Return the batch size; on its own about 200 batches, of 8 to 256 samples."""

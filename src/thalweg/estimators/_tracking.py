@@ -14,6 +14,7 @@ from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
+from thalweg.estimators._undo import undone_on_error
 from thalweg.trackers import Track, Tracker
 from thalweg.trackers.angles import largest_angle, orthonormal
 from thalweg.trackers.change import JumpTest
@@ -79,10 +80,12 @@ class Tracking(StreamFit, Factorization):
         self
             The fitted estimator.
         """
-        X = check_data(self, X, reset=True)
-        total = X.shape[0] * check_count("epochs", self.epochs)
-        self._begin(X)
-        for _ in range(total // X.shape[0]):
+        epochs = check_count("epochs", self.epochs)
+        with undone_on_error(self):
+            X = check_data(self, X, reset=True)
+            self._begin(X)
+        total = X.shape[0] * epochs
+        for _ in range(epochs):
             self._follow(X, total)
         return self
 
@@ -101,10 +104,11 @@ class Tracking(StreamFit, Factorization):
         self
             The fitted estimator.
         """
-        first = not hasattr(self, "components_")
-        X = check_data(self, X, reset=first)
-        if first:
-            self._begin(X)
+        with undone_on_error(self):
+            first = not hasattr(self, "components_")
+            X = check_data(self, X, reset=first)
+            if first:
+                self._begin(X)
         self._check()
         self._follow(X.astype(self.components_.dtype, copy=False), None)
         return self

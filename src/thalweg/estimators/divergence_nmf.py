@@ -17,6 +17,7 @@ from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._noise import Noise
 from thalweg.estimators._streaming import Progress, outlier_share
 from thalweg.estimators._threads import few_threads
+from thalweg.estimators._undo import undone_on_error
 from thalweg.updates.batch_fast import BatchFast
 from thalweg.updates.batch_multiplicative import BatchMultiplicative
 from thalweg.updates.surrogate import Surrogate
@@ -170,14 +171,16 @@ class DivergenceNMF(Diverging):
         self
             The fitted estimator.
         """
-        X = check_data(self, X, reset=True)
         count = parameters.check_count("n_components", self.n_components)
         parameters.choose("solver", self.solver, ("mu",))
         cap = parameters.check_count("max_iter", self.max_iter)
         rng = parameters.generator(self.random_state)
-        with few_threads(X.shape[1], count, min(X.shape[0], _AT_ONCE)):
-            rows = _some(X, max(_SAMPLE // X.shape[1], 2 * count), rng)
-            W = self._begin(rows, rng)
+        with undone_on_error(self):
+            X = check_data(self, X, reset=True)
+            shape = X.shape[1], count, min(X.shape[0], _AT_ONCE)
+            with few_threads(*shape):
+                W = self._begin(_some(X, max(_SAMPLE // X.shape[1], 2 * count), rng), rng)
+        with few_threads(*shape):
             self.n_samples_seen_ = X.shape[0]
             self._descend(self._blocks(X), W, cap)
         self._take_usual(X)

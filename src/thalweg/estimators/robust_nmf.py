@@ -12,6 +12,7 @@ from thalweg.estimators._noise import measure
 from thalweg.estimators._robust import Robust
 from thalweg.estimators._start import frozen_columns
 from thalweg.estimators._streaming import Progress, outlier_share
+from thalweg.estimators._undo import undone_on_error
 from thalweg.updates import BatchMethod, Factors
 from thalweg.updates.batch_admm import BatchAdmm
 from thalweg.updates.batch_fast import BatchFast
@@ -156,11 +157,13 @@ class RobustNMF(Robust):
         self
             The fitted estimator.
         """
-        X = check_data(self, X, reset=True)
-        batch = as_batch(X)
-        W = self._begin(batch, parameters.generator(self.random_state))
+        with undone_on_error(self):
+            X = check_data(self, X, reset=True)
+            batch, cap = as_batch(X), parameters.check_count("max_iter", self.max_iter)
+            W = self._begin(batch, parameters.generator(self.random_state))
+            method = self._method(W.shape[1])
         self.n_samples_seen_ = batch.V.shape[1]
-        self._descend(batch, W)
+        self._descend(batch, W, method, cap)
         self._take_usual(X)
         return self
 
@@ -172,12 +175,11 @@ class RobustNMF(Robust):
             self.history_: list[Progress] = []
         return self._start(batch, rng)
 
-    def _descend(self, batch: Batch, W: Array) -> None:
+    def _descend(self, batch: Batch, W: Array, method: BatchMethod[Any], cap: int) -> None:
         V, seen = batch
-        method = self._method(W.shape[1])
         state = method.start(V, W, seen)
         calm = self._calm()
-        for round_ in range(1, parameters.check_count("max_iter", self.max_iter) + 1):
+        for round_ in range(1, cap + 1):
             state = method.advance(V, state, seen)
             factors = method.factors(state)
             self.n_iter_ = round_

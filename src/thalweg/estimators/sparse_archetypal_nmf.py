@@ -23,6 +23,7 @@ from thalweg.estimators._input import check_data
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
+from thalweg.estimators._undo import undone_on_error
 
 __all__ = ["SparseArchetypalNMF"]
 
@@ -183,8 +184,9 @@ class SparseArchetypalNMF(Factorization):
         self
             The fitted estimator.
         """
-        X = check_data(self, X, reset=True)
-        return self._fit_rows(*_completed(X), X.dtype)
+        with undone_on_error(self):
+            X = check_data(self, X, reset=True)
+            return self._fit_rows(*_completed(X), X.dtype)
 
     def _fit_rows(self, rows: Rows, seen: Mask | None, dtype: Any) -> Self:
         """Learn from data whose gaps are filled, wherever they are."""

@@ -50,7 +50,7 @@ def dead_atoms(state: "Statistics", frozen: int) -> list[int]:
     energy = np.einsum("...kk->...k", state.A)
     energy = energy if energy.ndim == 1 else energy.sum(axis=0)
     least = _DEAD * energy.sum() / energy.size
-    if energy.min() > least or energy.max() == 0.0:
+    if energy.min() > least:
         return []
     return [int(k) for k in np.flatnonzero(energy <= least) if k >= frozen]
 

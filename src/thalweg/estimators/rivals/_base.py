@@ -12,6 +12,7 @@ from thalweg.errors import InputError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import check_data
 from thalweg.estimators._surface import Factorization
+from thalweg.estimators._undo import undone_on_error
 from thalweg.solvers.nnls import nnls, prepare
 
 __all__ = ["Learned", "LeastSquares", "Rival", "half_squares"]
@@ -65,7 +66,16 @@ class Rival(Factorization):
         self
             The fitted estimator.
         """
-        X = check_data(self, X, reset=True)
+        with undone_on_error(self):
+            X = check_data(self, X, reset=True)
+            learned = self._learned(X)
+        self.components_ = learned.components.astype(X.dtype)
+        self.objective_, self.n_iter_ = learned.objective, learned.rounds
+        self.n_samples_seen_ = X.shape[0]
+        return self
+
+    def _learned(self, X: Any) -> Learned:
+        """Check what came, and learn from it."""
         rows = Rows.of(X)
         if np.isnan(rows.squares.sum()):
             raise InputError(
@@ -75,11 +85,7 @@ class Rival(Factorization):
         count = parameters.check_count("n_components", self.n_components)
         parameters.check_count("max_iter", self.max_iter)
         parameters.check_positive("tol", self.tol)
-        learned = self._learn(rows, count, parameters.generator(self.random_state))
-        self.components_ = learned.components.astype(X.dtype)
-        self.objective_, self.n_iter_ = learned.objective, learned.rounds
-        self.n_samples_seen_ = X.shape[0]
-        return self
+        return self._learn(rows, count, parameters.generator(self.random_state))
 
     def _encoder(self) -> Encoder:
         return LeastSquares()
