@@ -45,10 +45,10 @@ def test_a_dictionary_step_never_raises_the_surrogate(
     assert np.mean(after < before) > 0.5  # and most of them lower it
 
 
-def changes(solver: str, seed: int) -> Array:
+def changes(solver: str, weight: Any, seed: int) -> Array:
     """Return the lengths of the dictionary's steps over a stream of 400 batches."""
     data = nmf_with_outliers(6000, 40, 5, random_state=seed)
-    model = RobustOnlineNMF(5, solver=solver, outlier_weight=0.1, random_state=seed)
+    model = RobustOnlineNMF(5, solver=solver, outlier_weight=weight, random_state=seed)
     lengths, previous = [], None
     for start in range(0, 6000, 15):
         W = model.partial_fit(data.X[start : start + 15]).components_
@@ -59,19 +59,21 @@ def changes(solver: str, seed: int) -> Array:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("solver", ["fast", "pgd"])
-def test_the_dictionary_settles_like_one_over_t(solver: str, seed: int) -> None:
+@pytest.mark.parametrize("weight", [0.1, "auto"])
+@pytest.mark.parametrize("solver", ["fast", "pgd", "admm"])
+def test_the_dictionary_settles_like_one_over_t(solver: str, weight: Any, seed: int) -> None:
     """[O] Lemma 2: the change is O(1/t), a slope of -1 on logarithmic axes.
 
     The first ten batches, in which the dictionary is not yet near any stationary point, are left
     out. Slopes at most -0.8 are asked for.
     """
-    lengths = changes(solver, seed)
+    lengths = changes(solver, weight, seed)
     t = np.arange(2, len(lengths) + 2)
     late = (t >= 10) & (lengths > 0)
     slope = np.polyfit(np.log(t[late]), np.log(lengths[late]), 1)[0]
     assert slope <= -0.8
-    assert np.mean(lengths > 0) > 0.9
+    # ADMM keeps a dictionary that none of its steps improves.
+    assert np.mean(lengths > 0) > (0.7 if solver == "admm" else 0.9)
 
 
 def test_surrogate_and_loss_have_the_same_limit() -> None:
