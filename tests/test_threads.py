@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from thalweg import (
     ORNMF,
@@ -43,6 +44,31 @@ def fitted(seed: int) -> list[Any]:
     """Return what the components of each estimator become on the same data."""
     X = data(seed)
     return [clone(model).set_params(random_state=seed).fit(X).components_ for model in MODELS]
+
+
+def blas_threads() -> int:
+    return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_small_products_are_left_to_one_thread(model: Any, monkeypatch: Any) -> None:
+    X, encoders = np.abs(data(0)), []
+    model = clone(model).fit(X)
+    encoder = type(model._encoder())
+    encode = encoder.encode
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        encoders.append(blas_threads())
+        return encode(*args, **kwargs)
+
+    monkeypatch.setattr(encoder, "encode", watched)
+    with threadpool_limits(limits=2, user_api="blas"):
+        if blas_threads() == 1:
+            pytest.skip("BLAS has one thread only")
+        model.fit(X).decompose(X)
+        assert blas_threads() == 2
+    assert encoders
+    assert set(encoders) == {1}
 
 
 def test_eight_threads_find_what_one_after_the_other_finds():

@@ -9,7 +9,10 @@ from thalweg._typing import Array, Indices, Mask
 from thalweg.prox import Prox
 from thalweg.prox.moreau import moreau
 
-__all__ = ["Point", "Problem", "chunks", "times"]
+__all__ = ["MOST_AT_ONCE", "Point", "Problem", "chunks", "times"]
+
+# Samples that are encoded together at the most.
+MOST_AT_ONCE = 256
 
 
 def times(W: Array, H: Array) -> Array:
@@ -23,7 +26,7 @@ def times(W: Array, H: Array) -> Array:
 def chunks(V: Array, K: int) -> list[slice]:
     """Cut the columns of V so that the work arrays of a chunk stay in the cache."""
     F, B = V.shape
-    size = max(16, min(256, 2**20 // max(F, K, 1)))
+    size = max(16, min(MOST_AT_ONCE, 2**20 // max(F, K, 1)))
     return [slice(start, start + size) for start in range(0, B, size)]
 
 

@@ -6,12 +6,14 @@ from typing import Any, Self
 import numpy as np
 
 from thalweg._typing import Array
+from thalweg.encoders._problem import MOST_AT_ONCE
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import Batch, as_batch, check_data
 from thalweg.estimators._noise import measure
 from thalweg.estimators._robust import Robust
 from thalweg.estimators._start import frozen_columns
 from thalweg.estimators._streaming import Progress, outlier_share
+from thalweg.estimators._threads import few_threads
 from thalweg.estimators._undo import undone_on_error
 from thalweg.updates import BatchMethod, Factors
 from thalweg.updates.batch_admm import BatchAdmm
@@ -160,10 +162,14 @@ class RobustNMF(Robust):
         with undone_on_error(self):
             X = check_data(self, X, reset=True)
             batch, cap = as_batch(X), parameters.check_count("max_iter", self.max_iter)
-            W = self._begin(batch, parameters.generator(self.random_state))
-            method = self._method(W.shape[1])
+            count = parameters.check_count("n_components", self.n_components)
+            shape = X.shape[1], count, min(X.shape[0], MOST_AT_ONCE)
+            with few_threads(*shape):
+                W = self._begin(batch, parameters.generator(self.random_state))
+            method = self._method(count)
         self.n_samples_seen_ = batch.V.shape[1]
-        self._descend(batch, W, method, cap)
+        with few_threads(*shape):
+            self._descend(batch, W, method, cap)
         self._take_usual(X)
         return self
 
