@@ -17,6 +17,7 @@ from thalweg.distributed._model import (
 )
 from thalweg.distributed._plan import Plan
 from thalweg.encoders import Codes
+from thalweg.encoders._problem import MOST_AT_ONCE
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators import ORNMF, Progress
 from thalweg.estimators._input import Batch, check_data
@@ -118,7 +119,7 @@ def _encode(X: Any, model: Any, blocks: int) -> Report | None:
     batch = batch_of(model, _remembered(X, model, blocks), W.dtype)
     if batch is None:
         return None
-    with few_threads(len(W), W.shape[1], batch.V.shape[1]):
+    with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
         update = model._update()
         codes = model._tune(batch).encode(batch.V, W, seen=batch.seen)
         lesson = model._lesson(batch, codes, W)
@@ -138,7 +139,7 @@ def _leftovers(X: Any, model: Any, moved: Array, count: int) -> Leftovers | None
     batch = batch_of(model, X, W.dtype)
     if batch is None:
         return None
-    with few_threads(len(W), W.shape[1], batch.V.shape[1]):
+    with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
         codes = model._tune(batch).encode(batch.V, W, seen=batch.seen)
         return leftovers(moved, batch.V, codes, count)
 

@@ -18,6 +18,7 @@ from thalweg.distributed._model import (
 )
 from thalweg.distributed._plan import Plan
 from thalweg.encoders import Codes
+from thalweg.encoders._problem import MOST_AT_ONCE
 from thalweg.estimators import Progress
 from thalweg.estimators._input import Batch, as_batch, check_data
 from thalweg.estimators._parameters import check_count, generator
@@ -81,7 +82,7 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
 def _begin(estimator: Any, first: Sample) -> Array:
     batch = as_batch(check_data(estimator, first.X, reset=True))
     count = check_count("n_components", estimator.n_components)
-    with few_threads(batch.V.shape[0], count, batch.V.shape[1]):
+    with few_threads(batch.V.shape[0], count, min(batch.V.shape[1], MOST_AT_ONCE)):
         W: Array = estimator._begin(batch, generator(estimator.random_state))
     return W
 
@@ -156,7 +157,7 @@ def _visit(X: Any, shared: Shared, mine: list[Any]) -> Kept | None:
     if batch is None:
         return None
     method = shared.method()
-    with few_threads(len(W), W.shape[1], batch.V.shape[1]):
+    with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
         state = method.start(batch.V, W, batch.seen) if kept is None else kept.state
         state, sums = method.visit(batch.V, state._replace(**shared.dictionary), batch.seen)
     seen = glimpse(batch, method.factors(state).H, every_feature, columns)
