@@ -239,7 +239,7 @@ def test_a_cap_of_no_pivots_leaves_it_to_the_active_set() -> None:
     G, H = W.T @ W, np.empty_like(C)
     status = np.full(30, -1)
     support = np.ones(C.shape, bool)
-    _kernels.nonnegative_codes(prepare(G), C, True, H, support, status, 0)
+    _kernels.nonnegative_codes(tuple(prepare(G)), C, True, H, support, status, 0)
     assert np.all(status == _kernels.SOLVED)
     np.testing.assert_allclose(H, reference.nonnegative_codes(G, C), rtol=0, atol=1e-11)
 

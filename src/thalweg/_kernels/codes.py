@@ -253,13 +253,14 @@ def _apply_inverses(gram: Any, order: Any, C: Any, U: Any) -> Any:
 
     ``order`` tells which of all right-hand sides the rows of C are.
     """
-    if gram.place.size > 0:
+    _, inverse, trusted, place = gram
+    if place.size > 0:
         for s in range(order.size):
-            at = gram.place[order[s]]
-            if gram.trusted[at]:
-                np.dot(C[s], gram.inverse[at], U[s])
-    elif gram.trusted[0]:
-        np.dot(C, gram.inverse[0], U)
+            at = place[order[s]]
+            if trusted[at]:
+                np.dot(C[s], inverse[at], U[s])
+    elif trusted[0]:
+        np.dot(C, inverse[0], U)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -268,10 +269,11 @@ def nonnegative_codes(
 ) -> Any:
     """Minimise h'Gh/2 - c'h over h >= 0 for each row c of C, into the rows of H.
 
-    ``gram`` is a :class:`thalweg.solvers.nnls.Gram`. ``passive`` holds the support afterwards,
-    and before, if it was ``guessed``, the guess.
+    ``gram`` holds what a :class:`thalweg.solvers.nnls.Gram` does; as a plain tuple, since Numba
+    leaks a little of every named one that comes from outside. ``passive`` holds the support
+    afterwards, and before, if it was ``guessed``, the guess.
     """
-    n, K = C.shape
+    (G, inverse, trusted, place), (n, K) = gram, C.shape
     U = np.ones((n, K))
     _apply_inverses(gram, np.arange(n), C, U)
     if not guessed:
@@ -281,13 +283,13 @@ def nonnegative_codes(
     y = np.empty(K)
     index = np.empty(K, dtype=np.int64)
     for s in range(n):
-        at = gram.place[s] if gram.place.size > 0 else 0
-        G, inverse, trusted = gram.G[at], gram.inverse[at], gram.trusted[at]
+        at = place[s] if place.size > 0 else 0
+        h, support = H[s], passive[s]
         solved = _pivot(
-            G, inverse, trusted, C[s], U[s], H[s], passive[s], y, index, L, x, max_pivots
+            G[at], inverse[at], trusted[at], C[s], U[s], h, support, y, index, L, x, max_pivots
         )
         if not solved:
-            solved = _active_set(G, C[s], H[s], passive[s], y, index, L, x, 3 * K + 10)
+            solved = _active_set(G[at], C[s], h, support, y, index, L, x, 3 * K + 10)
         status[s] = SOLVED if solved else CAPPED
 
 
@@ -365,13 +367,13 @@ def _aim(m: Any, gram: Any, rows: Any, penalty: Any, relax: Any, aims: Any) -> A
 @njit(cache=True, nogil=True, error_model="numpy")
 def _reach(m: Any, gram: Any, rows: Any, aims: Any) -> Any:
     """Replace the codes of m rows by the exact minimisers of what was aimed at; set Y = HG - C."""
-    K = rows.h.shape[1]
+    (grams, inverses, trusted, place), K = gram, rows.h.shape[1]
     L, x, index = np.empty((K, K)), np.empty(K), np.empty(K, dtype=np.int64)
     for s in range(m):
-        at = gram.place[rows.order[s]] if gram.place.size > 0 else 0
-        G, inverse, trusted = gram.G[at], gram.inverse[at], gram.trusted[at]
+        at = place[rows.order[s]] if place.size > 0 else 0
+        G, inverse = grams[at], inverses[at]
         c, u, y, h, passive = aims.C[s], aims.U[s], aims.Y[s], rows.h[s], rows.passive[s]
-        if not _pivot(G, inverse, trusted, c, u, h, passive, y, index, L, x, 2 * K + 50):
+        if not _pivot(G, inverse, trusted[at], c, u, h, passive, y, index, L, x, 2 * K + 50):
             _active_set(G, c, h, passive, y, index, L, x, 3 * K + 10)
             _gradient(G, c, h, y)
 
@@ -501,7 +503,7 @@ def alternate_l1(
     rest, is to be gained, and may keep the outliers of the codes before. A row that has settled
     leaves the work arrays, so that all else is products of matrices.
     """
-    n, K = V.shape[0], W.shape[0]
+    (G, _, _, place), n, K = gram, V.shape[0], W.shape[0]
     columns, rounding, share = np.ascontiguousarray(W.T), np.empty(n), np.empty(n)
     for t in range(n):
         rounding[t] = K * float(np.finfo(V.dtype).eps) ** 2 * np.dot(V[t], V[t])
@@ -529,11 +531,11 @@ def alternate_l1(
         rows.passive[:] = aims.U > 0.0
         _reach(n, gram, rows, aims)
         rows.image[:] = aims.C + aims.Y
-    elif gram.place.size > 0:
+    elif place.size > 0:
         for s in range(n):
-            _gradient(gram.G[gram.place[s]], np.zeros(K), h[s], rows.image[s])
+            _gradient(G[place[s]], np.zeros(K), h[s], rows.image[s])
     else:
-        np.dot(h, gram.G[0], rows.image)
+        np.dot(h, G[0], rows.image)
     m = n
     for step in range(max_iter + 1):
         for s in range(m):

@@ -115,7 +115,7 @@ class Fast:
             np.ascontiguousarray(problem.V.T),
             _NO_GAPS if problem.seen is None else np.ascontiguousarray(problem.seen.T),
             np.ascontiguousarray(problem.W.T),
-            walk.gram,
+            tuple(walk.gram),
             H0 is None,
             (walk.l1, walk.l2),
             tuple(map(dtype, limits)),

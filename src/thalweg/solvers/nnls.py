@@ -124,6 +124,6 @@ def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask
     capped = np.empty(len(rows), dtype=np.int64)
     support = np.empty(rows.shape, np.bool_) if passive is None else np.array(passive.T, order="C")
     _kernels.nonnegative_codes(
-        gram, rows, passive is not None, H, support, capped, 50 + 2 * rows.shape[1]
+        tuple(gram), rows, passive is not None, H, support, capped, 50 + 2 * rows.shape[1]
     )
     return H.T, support.T, capped == _kernels.SOLVED
