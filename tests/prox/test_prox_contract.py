@@ -9,6 +9,7 @@ import pytest
 from thalweg._rooms import members
 from thalweg._typing import Array
 from thalweg.prox import Prox
+from thalweg.prox.moreau import moreau
 
 NAMES = list(members("thalweg.prox"))
 CONVEX = [name for name, cls in members("thalweg.prox").items() if cls.convex]
@@ -81,6 +82,24 @@ def test_prox_keeps_the_axis_order_of_a_view(g: Any, x: Array) -> None:
         p = g.prox(view)
         assert p.strides == np.empty_like(view).strides
         np.testing.assert_allclose(p, g.prox(view.copy()), rtol=8 * np.finfo(x.dtype).eps)
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int8, np.uint8, np.int64, np.uint64], ids=str)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_integers_are_taken_for_doubles(g: Any, kind: Any, order: Any) -> None:
+    # The modulus of the least integer of a kind, and minus one without a sign, are none of it.
+    whole = np.array([[0, 1, -128, 3], [0, 1, 5, 1], [1, 1, -1, -2]]).astype(kind, order=order)
+    before = whole.copy()
+    for x in (whole, *whole.T):
+        p, expected = g.prox(x, 0.5), g.prox(x.astype(np.float64), 0.5)
+        assert p.dtype == np.float64
+        assert p.strides == expected.strides
+        np.testing.assert_array_equal(p, expected)
+        np.testing.assert_array_equal(g.value(x), g.value(x.astype(np.float64)))
+        np.testing.assert_array_equal(g.conjugate(x), g.conjugate(x.astype(np.float64)))
+        for mine, other in zip(moreau(g, x), moreau(g, x.astype(np.float64)), strict=True):
+            np.testing.assert_array_equal(mine, other)
+    np.testing.assert_array_equal(whole, before)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -1,7 +1,8 @@
 """Functions known by their proximal operator; a constraint is one of them (0 or inf).
 
 All of them work on the columns of an array: each column is one vector, and a one-dimensional
-array is one vector. A component is a frozen dataclass that can be built without arguments,
+array is one vector. Integers and booleans are taken for doubles, for which a class is decorated
+with ``on_floats``. A component is a frozen dataclass that can be built without arguments,
 and lives in a file of its own, where it is found by name.
 
 Beyond the contract below a component may offer what lets others be faster or more faithful:
@@ -47,7 +48,8 @@ class Prox(Protocol):
     def prox(self, x: Array, step: float = 1.0) -> Array:
         """Return argmin_u g(u) + |u - x|^2 / (2 step), for each column u of the result.
 
-        A new array of the dtype, shape and memory order of ``x``.
+        A new array of the dtype, shape and memory order of ``x``; of doubles when ``x`` holds
+        integers or booleans.
         """
         ...
 

@@ -3,6 +3,7 @@
 The simplex and the l1 ball are the case l2 = 0; the elastic-net ball is the general one.
 """
 
+from math import frexp, hypot, ldexp, sqrt
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,24 @@ def cost(x: Array, l1: float, l2: float) -> Any:
         return linear + l2 / 2 * column_squares(x) if l2 else linear
 
 
+def lone_entry(l1: float, l2: float) -> float:
+    """Return the t with l1 t + l2/2 t^2 = 1, which is the largest entry of the set's vectors."""
+    return 2 / (l1 + hypot(l1, sqrt(2 * l2)))
+
+
+def in_units(l1: float, l2: float) -> tuple[float, float, float]:
+    """Return a unit of the set's size, and the weights for which vectors in it cost the same.
+
+    Neither weight is larger than 2 then, so that their squares do not overflow. The unit is a
+    power of two: nothing is rounded.
+    """
+    unit = ldexp(1.0, frexp(lone_entry(l1, l2))[1] - 1)
+    return unit, float(l1) * unit, float(l2) * unit * unit
+
+
 def project_into(x: Array, l1: float, l2: float) -> Array:
     """Return argmin_u |u - x| subject to u >= 0, cost(u) <= 1."""
-    u = np.maximum(x, 0)
+    u = np.maximum(x, 0.0)
     columns = u[:, None] if u.ndim == 1 else u
     outside = cost(columns, l1, l2) > 1
     columns[:, outside] = project_onto(columns[:, outside], l1, l2)
@@ -37,21 +53,24 @@ def project_onto(x: Array, l1: float, l2: float, offset: float = 1.0) -> Array:
 
         l1 t + l2/2 t^2 = (1 + l1/2 sum b (1 + a)) / sum a^2.
 
-    Nothing cancels here, whatever the size of x. The entries of ``x`` have to be >= 0 unless
-    l2 = 0. With ``offset=0`` the result is the limit for x times a growing number, which is the
-    point of the set farthest in the direction x.
+    Nothing cancels here, whatever the size of x; t and b are in units of the set. The entries of
+    ``x`` have to be >= 0 unless l2 = 0. With ``offset=0`` the result is the limit for x times a
+    growing number, which is the point of the set farthest in the direction x.
     """
     if x.size == 0:
         return x.astype(np.float64)
+    unit, l1, l2 = in_units(l1, l2)
     wide = x.astype(np.float64)
     top = wide.max(axis=0)
-    a, b = _lines(wide, top, l1, l2, offset)
-    u: Array = a * _largest_entry(wide, top, l1, l2, offset)
+    # An entry whose b overflows is far from being active, and is counted out by inf and NaN too.
+    with np.errstate(over="ignore", invalid="ignore"):
+        a, b = _lines(wide, top, l1, l2, offset * unit)
+        u: Array = a * _largest_entry(wide, top, l1, l2, offset * unit)
     u -= b
-    np.maximum(u, 0, out=u)
+    np.maximum(u, 0.0, out=u)
     # The rounding error of t counts once per active entry; go back along the ray.
     linear = l1 * u.sum(axis=0)
-    u *= 2 / (linear + np.sqrt(linear**2 + 2 * l2 * column_squares(u)))
+    u *= 2 * unit / (linear + np.sqrt(linear**2 + 2 * l2 * column_squares(u)))
     return u
 
 
@@ -64,6 +83,5 @@ def _largest_entry(x: Array, top: Any, l1: float, l2: float, offset: float) -> A
     a, b = _lines(-np.sort(-x, axis=0), top, l1, l2, offset)
     price = (1 + l1 / 2 * np.cumsum(b * (1 + a), axis=0)) / np.cumsum(a * a, axis=0)
     t = 2 * price / (l1 + np.sqrt(l1**2 + 2 * l2 * price))
-    # The k-th largest entry is active when it is positive in the solution for k entries.
-    active = np.count_nonzero(a * t > b, axis=0, keepdims=True)
-    return np.take_along_axis(t, active - 1, axis=0)[0]
+    # Each line below zero costs less than nothing: too many entries raise t, and so do too few.
+    return np.fmin.reduce(t, axis=0)

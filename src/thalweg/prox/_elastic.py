@@ -16,11 +16,11 @@ def soft_threshold(x: Array, threshold: float, positive: bool, bound: float = in
     """
     if positive:
         u: Array = x - threshold
-        return np.clip(u, 0.0, bound, out=u)
+        return u.clip(0.0, bound, out=u)
     # What the threshold takes away is a clipped copy: two passes and no signs. [O] (16)
-    u = np.clip(x, -threshold, threshold)
+    u = x.clip(-threshold, threshold)
     np.subtract(x, u, out=u)
-    return u if bound == inf else np.clip(u, -bound, bound, out=u)  # [O] (17), Lemma S-3
+    return u if bound == inf else u.clip(-bound, bound, out=u)  # [O] (17), Lemma S-3
 
 
 def elastic_value(x: Array, l1: float, l2: float, positive: bool) -> Array:

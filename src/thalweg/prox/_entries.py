@@ -6,11 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg._typing import Array
+from thalweg.prox._floats import on_floats
 from thalweg.prox._membership import indicator, near
 
 __all__ = ["Entries"]
 
 
+@on_floats
 @dataclass(frozen=True, eq=False)
 class Entries:
     """argmin_U |U - X| subject to lower <= U <= upper, for matrices of one shape.

@@ -21,7 +21,7 @@ def tolerance(x: Array) -> float:
 
 def largest(x: Array) -> Any:
     """Return the largest modulus of each column, 0 for a column without entries."""
-    return np.max(np.abs(x), axis=0, initial=0.0)
+    return np.abs(x).max(axis=0, initial=0.0)
 
 
 def near(x: Array, nearest: Array) -> Mask:
@@ -32,7 +32,7 @@ def near(x: Array, nearest: Array) -> Mask:
 
 def nonnegative(x: Array) -> Mask:
     """Tell for each column whether it is >= 0, up to rounding."""
-    return near(x, np.maximum(x, 0))
+    return near(x, np.maximum(x, 0.0))
 
 
 def indicator(inside: Mask) -> Array:

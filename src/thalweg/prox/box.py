@@ -8,10 +8,12 @@ from numpy.typing import ArrayLike
 
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
+from thalweg.prox._floats import on_floats
 from thalweg.prox._membership import indicator, largest, near, tolerance
 from thalweg.prox._parameters import require_rows
 
 
+@on_floats
 @dataclass(frozen=True, eq=False)
 class Box:
     """argmin_u |u - x| subject to lower <= u <= upper.
@@ -55,7 +57,7 @@ class Box:
     def prox(self, x: Array, step: float = 1.0) -> Array:
         """Return the nearest columns in the box; ``step`` does not matter."""
         lower, upper = self._bounds(x)
-        return np.clip(x, lower, upper)
+        return x.clip(lower, upper)
 
     def conjugate(self, y: Array) -> Array:
         """Return the support function, sum max(lower y, upper y), of each column."""

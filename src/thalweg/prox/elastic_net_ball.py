@@ -8,10 +8,17 @@ import numpy as np
 from thalweg._checks import require_nonnegative
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
-from thalweg.prox._boundary import cost, project_into, project_onto
+from thalweg.prox._boundary import cost, in_units, lone_entry, project_into, project_onto
+from thalweg.prox._floats import on_floats
 from thalweg.prox._membership import indicator, nonnegative, tolerance
+from thalweg.prox._norms import column_norms
+from thalweg.prox._parameters import LARGEST, SMALLEST
+
+# Weight of the squares, in units of the set, of which its support function shows no digit.
+_NEGLIGIBLE = 1e-20
 
 
+@on_floats
 @dataclass(frozen=True)
 class ElasticNetBall:
     """argmin_u |u - x| subject to u >= 0, l1 sum(u) + l2/2 sum(u^2) <= 1.
@@ -21,7 +28,8 @@ class ElasticNetBall:
     Parameters
     ----------
     l1, l2 : float
-        The weights of the sum and of the squares, >= 0 and not both 0.
+        The weights of the sum and of the squares, >= 0 and not both 0. The largest entry that they
+        leave to a column has to be from 1e-153 to 1e153.
 
     Examples
     --------
@@ -43,6 +51,13 @@ class ElasticNetBall:
                 "l1 and l2 should not both be 0, for then the set has no bound, but both are. "
                 "Give one of them a positive value, or use Orthant."
             )
+        most = lone_entry(self.l1, self.l2)
+        if not SMALLEST <= most <= LARGEST:
+            raise ParameterError(
+                f"l1 and l2 should allow entries of at most a number from {SMALLEST} to {LARGEST}, "
+                f"but l1={self.l1!r} and l2={self.l2!r} came, which allow {most:.3g}. "
+                "Measure the data in units in which that is nearer to 1."
+            )
 
     def value(self, x: Array) -> Array:
         """Return 0 for each column inside of the set, and inf for the others."""
@@ -55,8 +70,8 @@ class ElasticNetBall:
 
     def gauge(self, x: Array) -> Array:
         """Return the s for which each nonnegative column is s times one of the border."""
-        linear, quadratic = cost(x, self.l1, 0.0), cost(x, 0.0, self.l2)
-        size: Array = (linear + np.sqrt(linear**2 + 4 * quadratic)) / 2
+        linear, root = cost(x, self.l1, 0.0), np.sqrt(2 * self.l2) * column_norms(x)
+        size: Array = (linear + np.hypot(linear, root)) / 2
         return size
 
     @property
@@ -66,8 +81,8 @@ class ElasticNetBall:
 
     def conjugate(self, y: Array) -> Array:
         """Return the support function of each column: <u, y> at the farthest point u."""
-        top = np.max(y, axis=0, initial=0.0).astype(np.float64)
-        if self.l2 == 0:
+        top = y.max(axis=0, initial=0.0).astype(np.float64)
+        if in_units(self.l1, self.l2)[2] < _NEGLIGIBLE:
             lone: Array = top / self.l1
             return lone
         # A column without a positive entry is farthest at 0, where the direction is moot.

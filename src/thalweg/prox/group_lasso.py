@@ -8,9 +8,11 @@ from typing import ClassVar
 
 from thalweg._checks import require_nonnegative
 from thalweg._typing import Array
+from thalweg.prox._floats import on_floats
 from thalweg.prox._groups import GroupPenalty, keep_labels
 
 
+@on_floats
 @dataclass(frozen=True)
 class GroupLasso:
     """argmin_u weight sum_a sqrt(size_a) |u_a|_2 + |u - x|^2 / (2 step).

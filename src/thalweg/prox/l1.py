@@ -12,9 +12,11 @@ from thalweg._checks import require_nonnegative
 from thalweg._typing import Array, Mask
 from thalweg.errors import ParameterError
 from thalweg.prox._elastic import elastic_conjugate, elastic_value, soft_threshold
+from thalweg.prox._floats import floats, on_floats
 from thalweg.prox._membership import indicator, near
 
 
+@on_floats
 @dataclass(frozen=True)
 class L1:
     """argmin_u weight |u|_1 + |u - x|^2 / (2 step) subject to |u_i| <= bound.
@@ -82,6 +84,7 @@ class L1:
 
     def envelope(self, x: Array) -> tuple[Array, Array]:
         """Return the Moreau envelope of each column and its gradient, in one pass."""
+        x = floats(x)
         rows = np.ascontiguousarray(x.T.reshape(-1, len(x)))
         rest = np.empty_like(rows)
         values = np.empty(len(rows), dtype=x.dtype)

@@ -5,12 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._checks import require_positive
 from thalweg._typing import Array
 from thalweg.prox._boundary import cost, project_into
+from thalweg.prox._floats import on_floats
 from thalweg.prox._membership import indicator, nonnegative, tolerance
+from thalweg.prox._parameters import require_radius
 
 
+@on_floats
 @dataclass(frozen=True)
 class L1Ball:
     """argmin_u |u - x| subject to u >= 0, sum(u) <= radius.
@@ -18,7 +20,7 @@ class L1Ball:
     Parameters
     ----------
     radius : float
-        The largest sum allowed, positive.
+        The largest sum allowed, from 1e-153 to 1e153.
 
     Examples
     --------
@@ -33,7 +35,7 @@ class L1Ball:
     radius: float = 1.0
 
     def __post_init__(self) -> None:
-        require_positive(radius=self.radius)
+        require_radius(radius=self.radius)
 
     def value(self, x: Array) -> Array:
         """Return 0 for each column inside of the set, and inf for the others."""
@@ -61,5 +63,5 @@ class L1Ball:
 
     def conjugate(self, y: Array) -> Array:
         """Return the support function, radius max(y, 0), of each column."""
-        support: Array = np.max(y, axis=0, initial=0.0) * np.float64(self.radius)
+        support: Array = y.max(axis=0, initial=0.0) * np.float64(self.radius)
         return support

@@ -5,12 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._checks import require_positive
 from thalweg._typing import Array
+from thalweg.prox._floats import on_floats
 from thalweg.prox._membership import indicator, nonnegative, tolerance
 from thalweg.prox._norms import column_norms
+from thalweg.prox._parameters import require_radius
 
 
+@on_floats
 @dataclass(frozen=True)
 class L2Ball:
     """argmin_u |u - x| subject to u >= 0, |u|_2 <= radius.
@@ -20,7 +22,7 @@ class L2Ball:
     Parameters
     ----------
     radius : float
-        The largest norm allowed, positive.
+        The largest norm allowed, from 1e-153 to 1e153.
 
     Examples
     --------
@@ -35,7 +37,7 @@ class L2Ball:
     radius: float = 1.0
 
     def __post_init__(self) -> None:
-        require_positive(radius=self.radius)
+        require_radius(radius=self.radius)
 
     @property
     def l2_radius(self) -> float:
@@ -49,7 +51,7 @@ class L2Ball:
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
         """Return the nearest columns in the set; ``step`` does not matter."""
-        u = np.maximum(x, 0)
+        u = np.maximum(x, 0.0)
         u *= self.radius / np.maximum(column_norms(u), self.radius)  # [O] (22), Lemma S-4
         return u
 
@@ -70,5 +72,5 @@ class L2Ball:
 
     def conjugate(self, y: Array) -> Array:
         """Return the support function, radius |max(y, 0)|_2, of each column."""
-        support: Array = self.radius * column_norms(np.maximum(y, 0))
+        support: Array = self.radius * column_norms(np.maximum(y, 0.0))
         return support

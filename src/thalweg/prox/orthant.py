@@ -7,9 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg._typing import Array
+from thalweg.prox._floats import on_floats
 from thalweg.prox._membership import indicator, nonnegative
 
 
+@on_floats
 @dataclass(frozen=True)
 class Orthant:
     """argmin_u |u - x| subject to u >= 0.
@@ -43,7 +45,7 @@ class Orthant:
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
         """Return the nearest nonnegative columns; ``step`` does not matter."""
-        return np.maximum(x, 0)
+        return np.maximum(x, 0.0)
 
     def gauge(self, x: Array) -> Array:
         """Return 0 of each nonnegative column: the set holds every multiple of it."""

@@ -5,12 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._checks import require_positive
 from thalweg._typing import Array
 from thalweg.prox._boundary import cost, project_onto
+from thalweg.prox._floats import on_floats
 from thalweg.prox._membership import indicator, nonnegative, tolerance
+from thalweg.prox._parameters import require_radius
 
 
+@on_floats
 @dataclass(frozen=True)
 class Simplex:
     """argmin_u |u - x| subject to u >= 0, sum(u) = total.
@@ -20,7 +22,7 @@ class Simplex:
     Parameters
     ----------
     total : float
-        The sum of each column, positive.
+        The sum of each column, from 1e-153 to 1e153.
 
     Examples
     --------
@@ -35,7 +37,7 @@ class Simplex:
     total: float = 1.0
 
     def __post_init__(self) -> None:
-        require_positive(total=self.total)
+        require_radius(total=self.total)
 
     def value(self, x: Array) -> Array:
         """Return 0 for each column inside of the simplex, and inf for the others."""
@@ -65,5 +67,5 @@ class Simplex:
 
     def conjugate(self, y: Array) -> Array:
         """Return the support function, total max(y), of each column."""
-        support: Array = np.max(y, axis=0, initial=-np.inf) * np.float64(self.total)
+        support: Array = y.max(axis=0, initial=-np.inf) * np.float64(self.total)
         return support

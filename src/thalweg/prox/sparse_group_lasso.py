@@ -10,9 +10,11 @@ from typing import ClassVar
 from thalweg._checks import require_nonnegative
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
+from thalweg.prox._floats import on_floats
 from thalweg.prox._groups import GroupPenalty, keep_labels
 
 
+@on_floats
 @dataclass(frozen=True)
 class SparseGroupLasso:
     """argmin_u of |u - x|^2 / (2 step) plus a mix of the group lasso and the l1 norm.

@@ -6,8 +6,10 @@ from typing import ClassVar
 from thalweg._checks import require_nonnegative
 from thalweg._typing import Array
 from thalweg.prox._elastic import elastic_conjugate, elastic_prox, elastic_value
+from thalweg.prox._floats import on_floats
 
 
+@on_floats
 @dataclass(frozen=True)
 class SquaredL2:
     """argmin_u weight/2 |u|^2 + |u - x|^2 / (2 step).

@@ -8,9 +8,11 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
+from thalweg.prox._floats import on_floats
 from thalweg.prox._membership import indicator, largest, nonnegative, tolerance
 
 
+@on_floats
 @dataclass(frozen=True)
 class Top:
     """argmin_u |u - x| subject to u >= 0 with at most ``count`` nonzeros.
@@ -48,7 +50,7 @@ class Top:
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
         """Return the nearest columns in the set; ``step`` does not matter."""
-        u: Array = np.maximum(x, 0)
+        u: Array = np.maximum(x, 0.0)
         if u.ndim == 1:
             _cut(u, self.count)
         else:
