@@ -30,6 +30,11 @@ def members(room: str) -> MappingProxyType[str, type[Any]]:
 
 def resolve(room: str, spec: Any, parameter: str) -> Any:
     """Return the component that ``spec`` names, or ``spec`` itself when it is an object."""
+    if isinstance(spec, type):  # it has the methods of its objects, so that it looks like one
+        raise ParameterError(
+            f"{parameter} should be a name or an object of {room}, but the class {spec.__name__} "
+            f"came. Make an object of it, such as {spec.__name__}()."
+        )
     if not isinstance(spec, str):
         return spec
     known = members(room)

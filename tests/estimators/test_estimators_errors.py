@@ -3,15 +3,32 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 
-from thalweg import OnlineFactorization, RobustNMF, RobustOnlineNMF
+from thalweg import (
+    DivergenceNMF,
+    OnlineFactorization,
+    PetrelsADMM,
+    RobustNMF,
+    RobustOnlineNMF,
+    SignSplitter,
+    SparseArchetypalNMF,
+    streams,
+)
 from thalweg._typing import Array
+from thalweg.divergences.kl import KL
+from thalweg.encoders.fast import Fast
 from thalweg.errors import InputError, ParameterError, ThalwegError
+from thalweg.prox.l1 import L1
+from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.top import Top
 
 GOOD = np.random.default_rng(0).random((12, 4))
+DAYS = np.arange("2026-01-01", "2026-02-18", dtype="datetime64[D]").reshape(12, 4)
+TIMES = ["real numbers", "dates or durations", "Give numbers"]
 
 
 def spoiled(value: float) -> Array:
@@ -32,6 +49,17 @@ DATA: dict[str, tuple[Any, list[str]]] = {
     "text": (np.array([["a", "b"], ["c", "d"]]), ["'a'", "Convert text"]),
     "objects": (np.array([[1.0, "x"], [2.0, 3.0]], dtype=object), ["'x'", "Convert text"]),
     "complex": (GOOD + 1j, ["Complex data not supported"]),
+    "a dictionary": ({"a": [1]}, ["number", "'dict'", "an array or a table of numbers"]),
+    "rows of different lengths": ([[1.0, 2.0], [3.0]], ["inhomogeneous", "rows of one length"]),
+    "huge whole numbers": ([[10**400] * 4], ["too large", "other units"]),
+    "dates": (DAYS, TIMES),
+    "durations": (DAYS - DAYS[0], TIMES),
+    "dates in lists": (list(map(list, DAYS)), TIMES),
+    "dates among objects": (np.array([[1.0, DAYS[0, 0]]] * 3, dtype=object), TIMES),
+    "dates behind a mask": (np.ma.masked_array(DAYS, np.eye(12, 4)), TIMES),
+    "a pandas column of dates": (pd.DataFrame({"a": GOOD[:, 0], "b": DAYS[:, 0]}), TIMES),
+    "a polars column of dates": (pl.DataFrame({"a": GOOD[:, 0], "b": DAYS[:, 0]}), TIMES),
+    "pandas durations": (pd.DataFrame(DAYS - DAYS[0]), TIMES),
     "sparse and infinite": (sparse.csr_array(spoiled(np.inf)), ["infinity", "Replace"]),
 }
 NEGATIVE: dict[str, tuple[Any, list[str]]] = {
@@ -69,6 +97,24 @@ def refuses(make: Any, X: Any, parts: list[str]) -> None:
         assert in_order(str(caught.value), parts), str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["text", "a dictionary", "dates", "a pandas column of dates"])
+def test_bad_data_to_split(name: str) -> None:
+    X, parts = DATA[name]
+    for method in (SignSplitter().fit, SignSplitter().fit(GOOD).transform):
+        with pytest.raises(InputError) as caught:
+            method(X)
+        assert in_order(str(caught.value), parts), str(caught.value)
+
+
+def test_entries_that_are_objects_are_a_type_error_too(make: Any) -> None:
+    """As scikit-learn has it."""
+    X = GOOD.astype(object)
+    X[0, 0] = {"foo": "bar"}
+    with pytest.raises(TypeError, match=r"argument must be .* string.* number") as caught:
+        make(2).fit(X)
+    assert isinstance(caught.value, InputError)
+
+
 def test_wrong_width(make: Any) -> None:
     model = make(2).fit(GOOD)
     later = [model.transform, model.decompose, model.score, model.score_samples]
@@ -88,6 +134,25 @@ def test_bad_codes(make: Any) -> None:
             model.inverse_transform(codes)
         parts = ["codes", "(n_samples, 2)", str(codes.shape), "transform"]
         assert in_order(str(caught.value), parts), str(caught.value)
+
+
+# Values that are no numbers in rows, and how the message calls them.
+NO_NUMBERS: list[tuple[Any, str]] = [
+    ([["a", "b"], ["c", "d"]], "<U1"),
+    ([["1", "2"], ["3", "4"]], "<U1"),
+    ([[1.0, 2.0], [3.0]], "rows of different lengths"),
+    ([[1.0, {}], [2.0, 3.0]], "object"),
+    (np.ones((2, 2)) + 1j, "complex128"),
+    (DAYS[:2, :2], "datetime64[D]"),
+    ({"a": [1]}, "object"),
+]
+
+
+@pytest.mark.parametrize(("codes", "came"), NO_NUMBERS)
+def test_codes_that_are_no_numbers(codes: Any, came: str) -> None:
+    with pytest.raises(InputError) as caught:
+        RobustNMF(2, random_state=0).fit(GOOD).inverse_transform(codes)
+    assert in_order(str(caught.value), ["codes", "numbers", came, "transform"]), str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["inf", "text", "one row as a vector"])
@@ -147,6 +212,12 @@ COMMON: list[tuple[str, Any, list[str]]] = [
         ("init", W, ["init", "nonnegative", "(2, 4)", str(W.shape), "as rows"])
         for W in (np.ones((4, 2)), np.ones((3, 4)), -np.ones((2, 4)), np.full((2, 4), np.nan))
     ),
+    *(("init", W, ["init", "nonnegative", "(2, 4)", came, "Pass comp"]) for W, came in NO_NUMBERS),
+    ("init", np.ma.masked_equal(np.eye(2, 4), 0.0), ["init", "finite", "(2, 4)", "as rows"]),
+    *(
+        ("random_state", s, ["random_state", "whole number", repr(s), "such as 0"])
+        for s in ("a", -1, 1.5, object)
+    ),
 ]
 STREAMING: list[tuple[str, Any, list[str]]] = [
     *(
@@ -161,6 +232,14 @@ STREAMING: list[tuple[str, Any, list[str]]] = [
 ROBUST: list[tuple[str, Any, list[str]]] = [
     ("solver", "newton", ["solver", "'fast'", "'pgd'", "'admm'", "'newton'", "Use one of"]),
     ("constraint", "ball", ["constraint", "'l2-ball'", "'ball'", "Use one of"]),
+    *(
+        (parameter, cls, [parameter, "name or an object", f"class {cls.__name__}", "object of it"])
+        for parameter, cls in [
+            ("constraint", L2Ball),
+            ("code_penalty", L1),
+            ("dictionary_penalty", L1),
+        ]
+    ),
     ("constraint", 3, ["constraint", "name or an object", "3", "thalweg.prox"]),
     ("constraint", None, ["constraint", "name or an object", "None", "thalweg.prox"]),
     ("code_penalty", "l7", ["code_penalty", "'l1'", "'l7'", "Use one of"]),
@@ -190,6 +269,10 @@ ROBUST: list[tuple[str, Any, list[str]]] = [
     ("frozen_components", np.ones(4), ["frozen", "at most 2 rows of 4", "(4,)"]),
     ("frozen_components", -np.ones((1, 4)), ["frozen", "nonnegative", "as rows"]),
     ("frozen_components", np.full((1, 4), np.nan), ["frozen", "finite", "as rows"]),
+    *(
+        ("frozen_components", W, ["frozen", "numbers", "at most 2 rows of 4", came, "one row"])
+        for W, came in NO_NUMBERS
+    ),
 ]
 FORGETTING: list[tuple[str, Any, list[str]]] = [
     ("forgetting", f, ["forgetting", "above 0 and at most 1", repr(f), "half_life"])
@@ -236,11 +319,74 @@ def test_a_bound_on_whole_samples(cls: Any) -> None:
     assert in_order(str(caught.value), parts), str(caught.value)
 
 
-def test_bad_parts_of_a_composition() -> None:
-    for parameter in ("encoder", "update"):
+@pytest.mark.parametrize("cls", [RobustOnlineNMF, RobustNMF])
+@pytest.mark.parametrize("structure", ["entries", "samples"])
+@pytest.mark.parametrize("bound", [np.inf, np.float32(np.inf)])
+def test_an_infinite_bound_is_none(cls: Any, structure: str, bound: Any) -> None:
+    options = {"outlier_structure": structure, "random_state": 0}
+    bounded = cls(2, outlier_bound=bound, **options).fit(GOOD)
+    assert np.array_equal(bounded.components_, cls(2, **options).fit(GOOD).components_)
+
+
+CALLBACK = ["callback", "function of one argument", "3", "itself"]
+
+
+def test_a_callback_that_cannot_be_called(make: Any) -> None:
+    if "callback" not in make().get_params():
+        pytest.skip("has no callback")
+    model = make(2, callback=3)
+    with pytest.raises(ParameterError) as caught:
+        model.fit(GOOD)
+    assert in_order(str(caught.value), CALLBACK), str(caught.value)
+    assert not hasattr(model, "components_")
+
+
+def test_a_callback_that_cannot_be_called_changes_nothing(
+    make_streaming: Any, state_of: Any
+) -> None:
+    model = make_streaming(2).partial_fit(GOOD)
+    before = state_of(model)
+    with pytest.raises(ParameterError, match="callback"):
+        model.set_params(callback=3).partial_fit(GOOD)
+    np.testing.assert_equal(state_of(model), before)
+
+
+def test_a_callback_of_a_stream_that_cannot_be_called(make_streaming: Any) -> None:
+    model = make_streaming(2)
+    with pytest.raises(ParameterError) as caught:
+        model.fit_stream(streams.open(GOOD), callback=3)
+    assert in_order(str(caught.value), CALLBACK), str(caught.value)
+    assert not hasattr(model, "components_")
+
+
+def test_a_class_as_a_loss() -> None:
+    with pytest.raises(ParameterError) as caught:
+        DivergenceNMF(2, loss=KL).fit(GOOD)
+    parts = ["loss", "name or an object", "class KL", "KL()"]
+    assert in_order(str(caught.value), parts), str(caught.value)
+
+
+def test_a_basis_that_is_no_numbers() -> None:
+    for init, came in NO_NUMBERS:
         with pytest.raises(ParameterError) as caught:
-            OnlineFactorization(2, **{parameter: "fast"}).fit(GOOD)
-        parts = [parameter, "methods of", "'fast'", "adding.md"]
+            PetrelsADMM(2, init=init).fit(GOOD)
+        parts = ["init", "'robust'", "finite array", came, "earlier fit"]
+        assert in_order(str(caught.value), parts), str(caught.value)
+
+
+def test_archetypes_that_are_no_numbers() -> None:
+    for start, came in NO_NUMBERS:
+        with pytest.raises(ParameterError) as caught:
+            SparseArchetypalNMF(2, start=start).fit(GOOD)
+        parts = ["start", "nonnegative", "(2, 4)", came, "Pass components"]
+        assert in_order(str(caught.value), parts), str(caught.value)
+
+
+def test_bad_parts_of_a_composition() -> None:
+    for parameter, part in (("encoder", "fast"), ("update", "fast"), ("encoder", Fast)):
+        with pytest.raises(ParameterError) as caught:
+            OnlineFactorization(2, **{parameter: part}).fit(GOOD)
+        parts = [parameter, "methods of", repr(part), "adding.md"]
         assert in_order(str(caught.value), parts), str(caught.value)
 
 

@@ -32,7 +32,7 @@ def test_a_fitted_model_survives_a_fit_that_fails(make: Any, name: str) -> None:
     model = make().fit(X)
     before, codes, right = dict(vars(model)), model.transform(X), model.get_params()
     model.set_params(**wrong)
-    with pytest.raises((ThalwegError, TypeError)):
+    with pytest.raises(ThalwegError):
         model.fit(data)
     model.set_params(**{key: right[key] for key in wrong})
     assert vars(model).keys() == before.keys()

@@ -118,7 +118,8 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
     own = estimator.callback
     estimator.callback = _both(own, plan.callback)
     try:
-        estimator._fit_rows(BlockRows(None, crew, surveys), None, dtype)
+        planned = estimator._plan(BlockRows(None, crew, surveys))
+        estimator._carry_out(*planned, None, dtype)
     finally:
         estimator.callback = own
 

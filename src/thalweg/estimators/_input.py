@@ -10,12 +10,27 @@ from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.errors import InputError
 
-__all__ = ["Batch", "as_batch", "check_codes", "check_data", "filled", "normal", "whole_number"]
+__all__ = [
+    "Batch",
+    "as_batch",
+    "as_numbers",
+    "check_codes",
+    "check_data",
+    "filled",
+    "in_words",
+    "normal",
+    "validated",
+    "whole_number",
+]
 
 # Powers of the largest and the smallest number of a type between which data may lie. Squares are
 # added up, and divided by: they must neither overflow nor vanish. So entries whose squares vanish
 # are far below the rounding of the largest one, and count as zero.
 _HIGH, _LOW, _ZERO = 0.4, 0.3, 0.5
+
+
+class _InputTypeError(InputError, TypeError):
+    """Data of another type; scikit-learn's checks ask for a TypeError where entries are objects."""
 
 
 class Batch(NamedTuple):
@@ -31,18 +46,7 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     Negative entries are refused, unless the estimator calls itself signed; so are entries that
     cannot be squared, and data to begin with of which no square is above zero.
     """
-    try:
-        with np.errstate(invalid="ignore"):  # inf - inf, on the way to the error
-            X = validate_data(
-                estimator,
-                X,
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                accept_sparse="csr",
-                ensure_all_finite="allow-nan",
-            )
-    except ValueError as error:
-        raise InputError(_worded(str(error))) from error
+    X = validated(estimator, X, reset=reset)
     X = X.astype(X.dtype.newbyteorder("="), copy=False)  # as compiled loops need it
     values = X.data if sparse.issparse(X) else X
     smallest = np.fmin.reduce(values, axis=None, initial=0.0)
@@ -56,6 +60,51 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
             "positive and negative parts, or mark wrong entries as missing with NaN."
         )
     return X
+
+
+def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as scikit-learn checks it, a float array or CSR matrix; what is masked is NaN."""
+    X = _unmasked(X)
+    try:
+        if _has_times(X):
+            raise ValueError("Data should be real numbers, but dates or durations came.")
+        with np.errstate(invalid="ignore"):  # inf - inf, on the way to the error
+            return validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                accept_sparse="csr",
+                ensure_all_finite="allow-nan",
+            )
+    except TypeError as error:
+        raise _InputTypeError(_worded(str(error))) from error
+    except (OverflowError, ValueError) as error:
+        raise InputError(_worded(str(error))) from error
+
+
+def _unmasked(X: Any) -> Any:
+    """Return a masked array as a plain one, with NaN where it is masked; others as they are."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X) or X.dtype.kind not in "biufO":  # others are refused anyway
+        return X.data
+    return np.ma.filled(X.astype(np.float64) if X.dtype.kind in "biu" else X, np.nan)
+
+
+def _has_times(X: Any) -> bool:
+    """Tell whether there are dates or durations, which NumPy would take for numbers."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return any(map(_is_time, X.dtypes))
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
+    if dtype == np.object_:
+        return any(isinstance(e, (np.datetime64, np.timedelta64)) for e in np.asarray(X).flat)
+    return _is_time(dtype)
+
+
+def _is_time(dtype: Any) -> bool:
+    temporal = getattr(dtype, "is_temporal", None)  # polars has no kinds
+    return bool(temporal()) if temporal else getattr(dtype, "kind", None) in ("m", "M")
 
 
 def _check_size(largest: float, dtype: np.dtype[Any], *, learning: bool) -> None:
@@ -108,15 +157,33 @@ def filled(X: Any, low_rank: Array) -> Array:
 
 def check_codes(codes: Any, n_components: int) -> Array:
     """Return codes as a float array with one column per component."""
-    array = np.asarray(codes)
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    if array.ndim != 2 or array.shape[1] != n_components:
+    array = as_numbers(codes)
+    if array is None or array.ndim != 2 or array.shape[1] != n_components:
         raise InputError(
-            f"codes should have the shape (n_samples, {n_components}), but {array.shape} came. "
-            "Pass what transform returned."
+            f"codes should be numbers of shape (n_samples, {n_components}), but what came "
+            f"{in_words(codes)}. Pass what transform returned."
         )
     return array
+
+
+def as_numbers(values: Any) -> Array | None:
+    """Return values as an array of floats, or None if they are not real numbers in rows."""
+    try:
+        array = np.asarray(_unmasked(values))
+        if array.dtype in (np.float32, np.float64):
+            return array
+        return array.astype(np.float64) if array.dtype.kind in "biufO" else None
+    except (OverflowError, TypeError, ValueError):  # rows of many lengths, text among objects
+        return None
+
+
+def in_words(values: Any) -> str:
+    """Return how an array differs from the one that was expected, after "what came"."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        return "has rows of different lengths"
+    return f"is of shape {array.shape} and type {array.dtype}"
 
 
 def whole_number(value: Any) -> bool:
@@ -131,6 +198,10 @@ _ADVICE = {
     "could not convert": "Convert text to numbers first, and mark missing cells with NaN.",
     "minimum of 1 is required": "Give at least one row and one column.",
     "dim <= 2": "Give one row for each sample.",
+    "inhomogeneous": "Give rows of one length, with NaN where an entry is missing.",
+    "argument must be": "Give an array or a table of numbers, with NaN where one is missing.",
+    "dates or durations": "Give numbers, such as the seconds since the first date.",
+    "too large to convert": "Give the data in other units.",
 }
 
 
@@ -139,4 +210,4 @@ def _worded(message: str) -> str:
     if "Complex data" in message:  # behind which all of them are printed
         return "Complex data not supported. Take real and imaginary parts, or sizes, as features."
     advice = next((advice for part, advice in _ADVICE.items() if part in message), "")
-    return f"{message} {advice}".rstrip()
+    return f"{message.rstrip('.')}. {advice}" if advice else message

@@ -16,6 +16,7 @@ from thalweg.prox.orthant import Orthant
 
 __all__ = [
     "check_archetypes",
+    "check_callback",
     "check_count",
     "check_positive",
     "check_share",
@@ -49,6 +50,15 @@ def check_count(parameter: str, value: Any) -> int:
     return int(value)
 
 
+def check_callback(value: Any) -> None:
+    """Raise unless the value can be called, or is None."""
+    if value is not None and not callable(value):
+        raise ParameterError(
+            f"callback should be None or a function of one argument, but {value!r} came. "
+            "Pass the function itself, not what it returns."
+        )
+
+
 def check_archetypes(count: int, n_samples: int) -> None:
     """Raise if there are more archetypes than samples: some would be equal."""
     if count > n_samples:
@@ -62,7 +72,7 @@ def check_positive(parameter: str, value: Any) -> float:
     """Return the value if it is a finite number above 0."""
     if not (isinstance(value, (int, float, np.number)) and 0.0 < value < np.inf):
         raise ParameterError(
-            f"{parameter} should be a number above 0, but {value!r} came. Set it to one."
+            f"{parameter} should be a finite number above 0, but {value!r} came. Set it to one."
         )
     return float(value)
 
@@ -134,9 +144,10 @@ def dictionary_penalty(spec: Any) -> tuple[float, float]:
     return float(coefficients[0]), float(coefficients[1])
 
 
-def outlier_penalty(weight: float, bound: float | None, sign: str, structure: str) -> Prox:
-    """Return the penalty of the outliers with their bounds."""
-    limit = np.inf if bound is None else check_positive("outlier_bound", bound)
+def outlier_penalty(weight: float, bound: Any, sign: str, structure: str) -> Prox:
+    """Return the penalty of the outliers with their bounds; None and inf are none."""
+    unbounded = bound is None or (isinstance(bound, (float, np.floating)) and bound == np.inf)
+    limit = np.inf if unbounded else check_positive("outlier_bound", bound)
     nonnegative = sign == "nonnegative"
     if structure == "entries":
         return L1(weight, limit, nonnegative)
@@ -152,7 +163,13 @@ def generator(random_state: Any) -> np.random.Generator:
     """Return a generator from a seed, None, a Generator or scikit-learn's RandomState."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "random_state should be a whole number of 0 or more, a Generator or RandomState of "
+            f"numpy.random, or None, but {random_state!r} came. Give a number such as 0."
+        ) from None
 
 
 def _component(parameter: str, spec: Any) -> Prox:

@@ -8,10 +8,10 @@ from scipy.sparse.linalg import svds
 
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
-from thalweg.estimators._input import Batch
+from thalweg.estimators._input import Batch, as_numbers, in_words
 from thalweg.prox import Prox
 
-__all__ = ["dictionary", "frozen_columns", "scaled_dictionary"]
+__all__ = ["dictionary", "frozen_columns", "given", "scaled_dictionary"]
 
 # A feature that the first batch lacks starts with this share of the most common one's mean.
 _RARE = 1e-6
@@ -40,7 +40,7 @@ def dictionary(
         )
         W = _unit(W)
     else:
-        W = _given("init", init, (n_components, batch.V.shape[0])).T
+        W = given("init", init, (n_components, batch.V.shape[0])).T
     return _finished(constraint.prox(W.astype(batch.V.dtype)), frozen)
 
 
@@ -60,7 +60,7 @@ def scaled_dictionary(
     where that can be done: its nearest point may have zeros.
     """
     if not isinstance(init, str):
-        W = _given("init", init, (n_components, batch.V.shape[0])).T
+        W = given("init", init, (n_components, batch.V.shape[0])).T
     elif init == "samples":
         W = _unit(_samples(batch, n_components, rng))
     elif init == "random" or n_components >= min(batch.V.shape) or batch.V.max() == 0.0:
@@ -78,13 +78,13 @@ def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
     """Return the given atoms as columns; none by default."""
     if frozen is None:
         return np.empty((n_features, 0))
-    atoms = np.asarray(frozen, dtype=np.float64)
-    if atoms.ndim != 2 or len(atoms) > n_components:
+    atoms = as_numbers(frozen)
+    if atoms is None or atoms.ndim != 2 or len(atoms) > n_components:
         raise ParameterError(
-            f"frozen_components should have at most {n_components} rows of {n_features} entries, "
-            f"but the shape {atoms.shape} came. Give one row for each atom to keep."
+            f"frozen_components should be numbers in at most {n_components} rows of {n_features} "
+            f"entries, but what came {in_words(frozen)}. Give one row for each atom to keep."
         )
-    return _given("frozen_components", atoms, (len(atoms), n_features)).T
+    return given("frozen_components", atoms, (len(atoms), n_features)).T
 
 
 def _finished(W: Array, frozen: Any) -> Array:
@@ -139,11 +139,13 @@ def _singular(batch: Batch, n_components: int, rng: np.random.Generator) -> Arra
     return mixed
 
 
-def _given(parameter: str, atoms: Any, shape: tuple[int, int]) -> Array:
-    array = np.asarray(atoms, dtype=np.float64)
-    if array.shape != shape or not np.isfinite(array).all() or (array < 0.0).any():
+def given(parameter: str, atoms: Any, shape: tuple[int, int]) -> Array:
+    """Return the components that a user gave as rows."""
+    array = as_numbers(atoms)
+    fits = array is not None and array.shape == shape
+    if array is None or not (fits and np.isfinite(array).all() and (array >= 0.0).all()):
         raise ParameterError(
-            f"{parameter} should be a finite nonnegative array of shape {shape}, but one of shape "
-            f"{array.shape} came, or with other entries. Pass components as rows."
+            f"{parameter} should be a finite nonnegative array of shape {shape}, but what came "
+            f"{in_words(atoms)}, or has other entries. Pass components as rows."
         )
-    return array
+    return array.astype(np.float64, copy=False)

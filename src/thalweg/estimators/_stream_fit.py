@@ -10,6 +10,7 @@ from thalweg.checkpoint import Keeper, latest, read_manifest, restore
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators._ahead import read_ahead
 from thalweg.estimators._journey import Journey, Position
+from thalweg.estimators._parameters import check_callback
 
 __all__ = ["StreamFit"]
 
@@ -68,6 +69,7 @@ class StreamFit:
                 f"stream should have batches(size, start), but {type(stream).__name__} has not. "
                 "Open files and arrays with thalweg.streams.open first."
             )
+        check_callback(callback)
         keeper = _keeper(checkpoint, resume, start)
         size = self._stream_size(stream) if batch_size is None else batch_size
         begin = Position() if start is None else Position(*start)

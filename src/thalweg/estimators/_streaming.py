@@ -9,7 +9,7 @@ from thalweg._typing import Array, Indices
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators._input import Batch, check_data
-from thalweg.estimators._parameters import check_count, generator
+from thalweg.estimators._parameters import check_callback, check_count, generator
 from thalweg.estimators._start import frozen_columns
 from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._surface import Factorization
@@ -150,6 +150,7 @@ class Streaming(StreamFit, Factorization):
         """
         if hasattr(self, "components_"):
             X = check_data(self, X, reset=False).astype(self.components_.dtype, copy=False)
+            check_callback(self.callback)
             self._check_frozen()
             update = self._update()
         else:
@@ -180,6 +181,7 @@ class Streaming(StreamFit, Factorization):
             )
 
     def _begin(self, batch: Batch, rng: np.random.Generator) -> DictionaryUpdate[Any]:
+        check_callback(self.callback)
         self._update()  # a wrong parameter of it is told before anything is learned
         W = self._start(batch, rng)
         update = self._update()

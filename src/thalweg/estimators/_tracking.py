@@ -8,8 +8,8 @@ import numpy as np
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
-from thalweg.estimators._input import Batch, check_data
-from thalweg.estimators._parameters import check_count, choose, generator
+from thalweg.estimators._input import Batch, as_numbers, check_data, in_words
+from thalweg.estimators._parameters import check_callback, check_count, choose, generator
 from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Factorization
@@ -142,6 +142,7 @@ class Tracking(StreamFit, Factorization):
 
     def _check(self) -> None:
         """Check the parameters that matter to every sample."""
+        check_callback(self.callback)
         choose("on_jump", self.on_jump, ("note", "reset"))
         if self.start_samples != "auto":
             check_count("start_samples", self.start_samples)
@@ -281,15 +282,14 @@ class Tracking(StreamFit, Factorization):
 
 def _given(init: Any, K: int, F: int) -> Array:
     """Return the basis that a user gave as rows, as orthonormal columns."""
-    rows = np.asarray(init)
-    if rows.shape != (K, F) or rows.dtype.kind not in "iuf" or not np.isfinite(rows).all():
+    rows = as_numbers(init)
+    if rows is None or rows.shape != (K, F) or not np.isfinite(rows).all():
         raise ParameterError(
-            f"init should be 'robust', 'random' or a finite array of shape ({K}, {F}), but one of "
-            f"shape {rows.shape} and type {rows.dtype} came. Pass the components of an earlier fit "
+            f"init should be 'robust', 'random' or a finite array of shape ({K}, {F}), but what "
+            f"came {in_words(init)}, or has other entries. Pass the components of an earlier fit "
             "as they are."
         )
-    rows = rows.astype(np.float64)
-    Q, T = np.linalg.qr(rows.T)
+    Q, T = np.linalg.qr(rows.astype(np.float64).T)
     if np.abs(np.diag(T)).min() <= 1e-12 * np.abs(np.diag(T)).max():
         raise ParameterError(
             "init should have rows that are linearly independent, but some are combinations of "

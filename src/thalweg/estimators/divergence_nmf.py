@@ -188,6 +188,7 @@ class DivergenceNMF(Diverging):
 
     def _begin(self, rows: Any, rng: np.random.Generator) -> Array:
         """Return the first dictionary, from some rows."""
+        parameters.check_callback(self.callback)
         self._prepare(rows)
         sample = self._batch(rows)
         for name in ("history_", "usual_"):  # of an earlier fit

@@ -126,7 +126,7 @@ class OnlineFactorization(Streaming):
 
 
 def _require(component: Any, contract: Any, parameter: str) -> None:
-    if not isinstance(component, contract):
+    if isinstance(component, type) or not isinstance(component, contract):  # a class is no object
         raise ParameterError(
             f"{parameter} should be an object with the methods of {contract.__name__}, but "
             f"{component!r} came. See docs/adding.md for what it needs."

@@ -46,7 +46,7 @@ class RobustNMF(Robust):
         Residual beyond which an entry is an outlier (the paper's lambda). ``"auto"`` follows
         the noise level of the data, and does not depend on their units.
     outlier_bound : float, optional
-        Largest size of an outlier (the paper's M); by default there is none.
+        Largest size of an outlier (the paper's M); None or inf for none.
     outlier_sign : {"any", "nonnegative"}, default="any"
         Whether outliers may be negative.
     outlier_structure : {"entries", "samples"}, default="entries"
@@ -175,6 +175,7 @@ class RobustNMF(Robust):
 
     def _begin(self, batch: Batch, rng: np.random.Generator) -> Array:
         """Return the first dictionary, and forget an earlier fit."""
+        parameters.check_callback(self.callback)
         for name in ("history_", "usual_"):
             self.__dict__.pop(name, None)
         if self.keep_history:

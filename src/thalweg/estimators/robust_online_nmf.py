@@ -51,7 +51,7 @@ class RobustOnlineNMF(Robust, Streaming):
         Residual beyond which an entry is an outlier (the paper's lambda). ``"auto"`` follows
         the noise level of the stream, and does not depend on the data's units.
     outlier_bound : float, optional
-        Largest size of an outlier (the paper's M); by default there is none.
+        Largest size of an outlier (the paper's M); None or inf for none.
     outlier_sign : {"any", "nonnegative"}, default="any"
         Whether outliers may be negative.
     outlier_structure : {"entries", "samples"}, default="entries"

@@ -5,10 +5,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from thalweg.errors import InputError
-from thalweg.estimators._input import check_codes
+from thalweg.estimators._input import check_codes, validated
 
 __all__ = ["SignSplitter"]
 
@@ -54,7 +53,7 @@ class SignSplitter(TransformerMixin, BaseEstimator):
         self
             The transformer.
         """
-        self._check(X, reset=True)
+        validated(self, X, reset=True)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -71,7 +70,7 @@ class SignSplitter(TransformerMixin, BaseEstimator):
             Nonnegative; sparse when X is.
         """
         check_is_fitted(self)
-        X = self._check(X, reset=False)
+        X = validated(self, X, reset=False)
         if sparse.issparse(X):
             X = sparse.csr_array(X)
             return sparse.hstack([X.maximum(0), (-X).maximum(0)], format="csr")
@@ -114,19 +113,6 @@ class SignSplitter(TransformerMixin, BaseEstimator):
             names = [f"x{i}" for i in range(self.n_features_in_)]
         parts = [f"{name}_{part}" for part in ("above", "below") for name in names]
         return np.asarray(parts, dtype=object)
-
-    def _check(self, X: Any, *, reset: bool) -> Any:
-        try:
-            return validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                accept_sparse="csr",
-                ensure_all_finite="allow-nan",
-            )
-        except ValueError as error:
-            raise InputError(str(error)) from error
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,6 +20,7 @@ from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import check_data
+from thalweg.estimators._start import given
 from thalweg.estimators._streaming import Progress
 from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
@@ -186,17 +187,26 @@ class SparseArchetypalNMF(Factorization):
         """
         with undone_on_error(self):
             X = check_data(self, X, reset=True)
-            return self._fit_rows(*_completed(X), X.dtype)
+            rows, seen = _completed(X)
+            planned = self._plan(rows)
+        return self._carry_out(*planned, seen, X.dtype)
 
-    def _fit_rows(self, rows: Rows, seen: Mask | None, dtype: Any) -> Self:
-        """Learn from data whose gaps are filled, wherever they are."""
+    def _plan(self, rows: Rows) -> tuple[Problem, "list[_Planned]"]:
+        """Check the parameters; return the problem, and where to begin."""
         count = parameters.check_count("n_components", self.n_components)
         m, n = rows.shape
         parameters.check_archetypes(count, m)
         with few_threads(n, count, m):
             problem = Problem(rows, self._weight(), self._nonzeros(count, n))
-            runs = self._runs(problem, count)
-            self._begin(m, dtype)
+            return problem, self._runs(problem, count)
+
+    def _carry_out(
+        self, problem: Problem, runs: "list[_Planned]", seen: Mask | None, dtype: Any
+    ) -> Self:
+        """Learn from data whose gaps are filled, wherever they are."""
+        m, n = problem.rows.shape
+        self._begin(m, dtype)
+        with few_threads(n, int(self.n_components), m):
             ran = [run(problem, partial(_refilled, seen), self._note) for run in runs]
             self.starts_ = {run.name: run.ended.point.objective for run in ran}
             ran.sort(key=lambda run: run.ended.point.objective)
@@ -292,6 +302,7 @@ class SparseArchetypalNMF(Factorization):
 
     def _runs(self, problem: Problem, k: int) -> list["_Planned"]:
         """Return the starts to try, each with its path; all parameters are checked here."""
+        parameters.check_callback(self.callback)
         path = Path(parameters.check_count("path", self.path), self._descent())
         parameters.check_positive("mip_time", self.mip_time)
         rounds: Any = self.widening
@@ -302,7 +313,7 @@ class SparseArchetypalNMF(Factorization):
             )
         rng = parameters.generator(self.random_state)
         if not isinstance(self.start, str):
-            H = _given(self.start, (k, problem.rows.shape[1]))
+            H = given("start", self.start, (k, problem.rows.shape[1]))
             once = replace(path, count=1)  # a large weight would pull it away
             return [_Planned("given", once, partial(starts.around, problem.rows, H))]
         name = parameters.choose("start", self.start, _STARTS)
@@ -388,13 +399,3 @@ def _completed(X: Any) -> tuple[Rows, Mask | None]:
     known = np.where(seen, dense, 0.0)
     means = known.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
     return Rows.of(np.where(seen, known, means)), seen
-
-
-def _given(start: Any, shape: tuple[int, int]) -> Array:
-    H = np.asarray(start, dtype=np.float64)
-    if H.shape != shape or not np.isfinite(H).all() or (H < 0.0).any():
-        raise ParameterError(
-            f"start should be a finite nonnegative array of shape {shape}, but one of shape "
-            f"{H.shape} came, or with other entries. Pass archetypes as rows."
-        )
-    return H

@@ -36,6 +36,8 @@ class LeastSquares:
         self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
     ) -> Codes:
         """Encode the columns of V."""
+        if seen is not None:
+            raise _incomplete("Least squares")
         H, _, solved = nnls(prepare(W.T @ W), W.T @ V)
         rest = V - W @ H
         loss = 0.5 * np.einsum("fb,fb->b", rest, rest)
@@ -78,10 +80,7 @@ class Rival(Factorization):
         """Check what came, and learn from it."""
         rows = Rows.of(X)
         if np.isnan(rows.squares.sum()):
-            raise InputError(
-                f"{type(self).__name__} needs complete data, but NaN came. "
-                "Fill the gaps first, or use SparseArchetypalNMF."
-            )
+            raise _incomplete(type(self).__name__)
         count = parameters.check_count("n_components", self.n_components)
         parameters.check_count("max_iter", self.max_iter)
         parameters.check_positive("tol", self.tol)
@@ -97,6 +96,12 @@ class Rival(Factorization):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         return tags
+
+
+def _incomplete(who: str) -> InputError:
+    return InputError(
+        f"{who} needs complete data, but NaN came. Fill the gaps first, or use SparseArchetypalNMF."
+    )
 
 
 def half_squares(rows: Rows, W: Array, H: Array) -> float:
