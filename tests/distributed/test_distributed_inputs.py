@@ -224,6 +224,8 @@ def test_what_has_no_meaning_is_refused(mixed: Array) -> None:
     for bad in ({"block_size": 0}, {"rounds": 0}, {"blocks_per_round": 1.5}):
         with pytest.raises(ParameterError, match="whole number"):
             distributed.fit(RobustNMF(3), mixed, **bad)
+    with pytest.raises(ParameterError, match="callback"):
+        distributed.fit(RobustNMF(3), mixed, callback=3)
     with pytest.raises(ParameterError, match=r"distributed\.Client"):
         distributed.fit(RobustNMF(3), mixed, client=3)
     for bad in (np.zeros(3), [], np.zeros((2, 2, 2))):

@@ -10,6 +10,7 @@ from thalweg.checkpoint import Keeper, latest, read_manifest, restore
 from thalweg.distributed._blocks import Blocks
 from thalweg.errors import ParameterError
 from thalweg.estimators import Progress
+from thalweg.estimators._parameters import check_callback
 from thalweg.estimators._stream_fit import _keeper as keeper_of
 
 __all__ = ["Plan"]
@@ -43,6 +44,7 @@ class Plan:
             require_whole(1, rounds=rounds)
         if blocks_per_round is not None:
             require_whole(1, blocks_per_round=blocks_per_round)
+        check_callback(callback)
         return cls(rounds, blocks_per_round, callback, keeper_of(folder, resume, None), resume)
 
     @property
