@@ -1,9 +1,11 @@
-"""Checks of numbers among the parameters, and of what is installed, worded in one place."""
+"""Checks of numbers and seeds among the parameters, and of what is installed, in one place."""
 
 from importlib import import_module
 from math import inf
 from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 from thalweg.errors import DependencyError, ParameterError
 
@@ -46,6 +48,20 @@ def require_whole(least: int, /, **parameters: int) -> None:
                 f"{name} should be a whole number >= {least}, but {value!r} came. "
                 f"Give a number such as {name}={100 * least}."
             )
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a source of random numbers from a seed, None, a Generator or a RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "random_state should be a whole number >= 0, a Generator or RandomState of "
+            f"numpy.random, or None, but {random_state!r} came. Give a number such as "
+            "random_state=0."
+        ) from None
 
 
 def need(module: str, package: str) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from thalweg._checks import generator
 from thalweg._rooms import resolve
 from thalweg.errors import ParameterError
 from thalweg.estimators._input import whole_number
@@ -157,19 +158,6 @@ def outlier_penalty(weight: float, bound: Any, sign: str, structure: str) -> Pro
             "Leave the bound out, or use outlier_structure='entries'."
         )
     return GroupLasso(weight, None, nonnegative)
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Return a generator from a seed, None, a Generator or scikit-learn's RandomState."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise ParameterError(
-            "random_state should be a whole number of 0 or more, a Generator or RandomState of "
-            f"numpy.random, or None, but {random_state!r} came. Give a number such as 0."
-        ) from None
 
 
 def _component(parameter: str, spec: Any) -> Prox:

@@ -2,22 +2,8 @@
 
 from math import inf
 from numbers import Integral, Real
-from typing import Any
-
-import numpy as np
 
 from thalweg.errors import ParameterError
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Return the source of random numbers that ``random_state`` stands for."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise ParameterError(
-            "random_state should be an integer >= 0, a numpy.random.Generator or None, but "
-            f"{random_state!r} came. Give a number such as random_state=0."
-        ) from None
 
 
 def require_sizes(**parameters: int) -> None:

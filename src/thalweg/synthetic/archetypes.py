@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thalweg._checks import generator
 from thalweg._typing import Array
-from thalweg.synthetic._checks import generator, require_noise, require_shares, require_sizes
+from thalweg.synthetic._checks import require_noise, require_shares, require_sizes
 
 __all__ = ["Mixtures", "archetypal_mixtures"]
 

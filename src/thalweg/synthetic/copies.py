@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from thalweg._checks import generator
 from thalweg._typing import Array
 from thalweg.errors import InputError
 from thalweg.synthetic._blocks import blocks
-from thalweg.synthetic._checks import generator, require_noise, require_sizes
+from thalweg.synthetic._checks import require_noise, require_sizes
 
 __all__ = ["replicate"]
 

@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from thalweg._checks import generator
 from thalweg._typing import Array
 from thalweg.synthetic._blocks import blocks
-from thalweg.synthetic._checks import generator, require_shares, require_sizes
+from thalweg.synthetic._checks import require_shares, require_sizes
 
 __all__ = ["SparseCounts", "sparse_counts"]
 

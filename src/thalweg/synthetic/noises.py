@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from thalweg._checks import require_nonnegative, require_positive
+from thalweg._checks import generator, require_nonnegative, require_positive
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
 from thalweg.synthetic._blocks import blocks, part, sparse_rows
-from thalweg.synthetic._checks import generator, require_noise, require_shares, require_sizes
+from thalweg.synthetic._checks import require_noise, require_shares, require_sizes
 
 __all__ = ["NoisyData", "nmf_with_noise"]
 

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from thalweg._checks import generator
 from thalweg._typing import Array, Mask
 from thalweg.errors import ParameterError
 from thalweg.synthetic._blocks import blocks, part
-from thalweg.synthetic._checks import generator, require_noise, require_shares, require_sizes
+from thalweg.synthetic._checks import require_noise, require_shares, require_sizes
 
 __all__ = ["Scene", "moving_scene"]
 

@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from thalweg._checks import require_nonnegative
+from thalweg._checks import generator, require_nonnegative
 from thalweg._typing import Array, Indices
 from thalweg.errors import ParameterError
 from thalweg.synthetic._blocks import blocks
-from thalweg.synthetic._checks import generator, require_shares, require_sizes
+from thalweg.synthetic._checks import require_shares, require_sizes
 
 __all__ = ["SubspaceStream", "subspace_stream"]
 
