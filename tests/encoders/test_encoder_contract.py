@@ -3,6 +3,7 @@
 Here are those of the model with outliers; those of a divergence have a contract of their own.
 """
 
+import tracemalloc
 from math import inf
 from typing import Any
 
@@ -510,3 +511,18 @@ def test_no_certificate_for_signed_dictionaries(name: str) -> None:
     W = W - W.mean()
     codes = build(name, tol=1e-3, exit="gap", max_iter=20).encode(V, W)
     assert not codes.solved.any()
+
+
+def test_many_atoms_and_gaps_take_bounded_memory() -> None:
+    """Each sample with gaps has matrices of its own, so that fewer are encoded at a time."""
+    rng = np.random.default_rng(0)
+    W, V = rng.random((320, 300)), rng.random((320, 256))
+    seen = rng.random(V.shape) < 0.9
+    tracemalloc.start()
+    try:
+        members("thalweg.encoders")["fast"](outliers=L1(1.0), max_iter=1).encode(V, W, seen=seen)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    one_for_each = V.shape[1] * W.shape[1] ** 2 * W.itemsize
+    assert peak < 0.6 * one_for_each

@@ -366,19 +366,20 @@ def test_a_class_as_a_loss() -> None:
     assert in_order(str(caught.value), parts), str(caught.value)
 
 
-def test_a_basis_that_is_no_numbers() -> None:
-    for init, came in NO_NUMBERS:
-        with pytest.raises(ParameterError) as caught:
-            PetrelsADMM(2, init=init).fit(GOOD)
-        parts = ["init", "'robust'", "finite array", came, "earlier fit"]
-        assert in_order(str(caught.value), parts), str(caught.value)
-
-
-def test_archetypes_that_are_no_numbers() -> None:
+@pytest.mark.parametrize(
+    ("cls", "parameter", "expected", "advice"),
+    [
+        (PetrelsADMM, "init", ["'robust'", "finite array"], "earlier fit"),
+        (SparseArchetypalNMF, "start", ["nonnegative", "(2, 4)"], "Pass components"),
+    ],
+)
+def test_a_start_that_is_no_numbers(
+    cls: Any, parameter: str, expected: list[str], advice: str
+) -> None:
     for start, came in NO_NUMBERS:
         with pytest.raises(ParameterError) as caught:
-            SparseArchetypalNMF(2, start=start).fit(GOOD)
-        parts = ["start", "nonnegative", "(2, 4)", came, "Pass components"]
+            cls(2, **{parameter: start}).fit(GOOD)
+        parts = [parameter, *expected, came, advice]
         assert in_order(str(caught.value), parts), str(caught.value)
 
 
