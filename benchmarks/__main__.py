@@ -22,7 +22,7 @@ def main() -> int:
     if arguments.pages:
         from benchmarks import _pages
 
-        print(f"{len(_pages.write())} pages in docs/benchmarks")
+        print(f"{len(_pages.write())} pages in docs")
         return 0
     if arguments.inside:
         _run(arguments.inside, arguments.quick)
@@ -47,7 +47,7 @@ def _parse() -> argparse.Namespace:
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--list", action="store_true", help="name the cases")
     instead.add_argument("--show", action="store_true", help="print stored results again")
-    instead.add_argument("--pages", action="store_true", help="write the pages of docs/benchmarks")
+    instead.add_argument("--pages", action="store_true", help="write the pages in docs")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     return parser.parse_args()
 

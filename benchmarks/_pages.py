@@ -1,8 +1,9 @@
 """Pages of the documentation from stored results: ``python -m benchmarks --pages``.
 
 One page per case that has a result, and an overview. Words come from the case's docstring,
-numbers from its JSON by its ``report``; nothing on them is written by hand. A test compares the
-pages with what this file makes of the results, so they cannot be apart.
+numbers from its JSON by its ``report``, sentences on the outcome by its ``findings``; nothing on
+them is written by hand. Other pages of ``docs/`` repeat findings in blocks of their own. A test
+compares all of them with what this file makes of the results, so they cannot be apart.
 """
 
 import importlib
@@ -10,13 +11,14 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import _results
+from benchmarks import _findings, _results
 from benchmarks._cases import docstring, found
 
-__all__ = ["pages", "verdict", "write"]
+__all__ = ["blocks", "pages", "verdict", "write"]
 
 _ROOT = Path(__file__).parents[1]
-_FOLDER = _ROOT / "docs" / "benchmarks"
+_DOCS = _ROOT / "docs"
+_FOLDER = _DOCS / "benchmarks"
 _SECTION = re.compile(r"^(\w[\w ]*)\n((?:    .*\n?|\n(?=    ))+)", re.M)
 _SUMMARY = re.compile(r"(\d+) of (\d+) met\b")
 _LINE = re.compile(r": (not )?(?:met|both)\b", re.I)
@@ -34,7 +36,7 @@ class Text(NamedTuple):
 
 
 def write() -> list[Path]:
-    """Write all pages, remove those of cases that are gone, and return where they are."""
+    """Write all pages and blocks, remove pages of cases that are gone, and return the paths."""
     texts = pages()
     _FOLDER.mkdir(parents=True, exist_ok=True)
     for path in _FOLDER.glob("*.md"):
@@ -42,7 +44,10 @@ def write() -> list[Path]:
             path.unlink()
     for name, text in texts.items():
         (_FOLDER / name).write_text(text, "utf-8")
-    return [_FOLDER / name for name in texts]
+    repeated = blocks()
+    for path, text in repeated.items():
+        path.write_text(text, "utf-8")
+    return [*(_FOLDER / name for name in texts), *repeated]
 
 
 def pages() -> dict[str, str]:
@@ -51,6 +56,12 @@ def pages() -> dict[str, str]:
     made = {name: (_report(name, content), content) for name, content in stored.items() if content}
     texts = {f"{name}.md": _page(name, *of) for name, of in made.items()}
     return {"index.md": _overview({name: report for name, (report, _) in made.items()}), **texts}
+
+
+def blocks() -> dict[Path, str]:
+    """Return the other pages that repeat findings, with their blocks filled."""
+    texts = {path: path.read_text("utf-8") for path in sorted(_DOCS.glob("*.md"))}
+    return {path: _findings.filled(text) for path, text in texts.items() if "findings:" in text}
 
 
 def verdict(report: str) -> tuple[int, int] | None:
@@ -76,6 +87,9 @@ def _page(name: str, report: str, content: dict[str, Any]) -> str:
     parts += [f"**{head}.** {body}" for head, body in text.sections.items() if head != "Picture"]
     pictures = (_ROOT / found for found in _PICTURE.findall(text.sections.get("Picture", "")))
     parts += [f"![{text.headline}](../images/{path.name})" for path in pictures if path.exists()]
+    said = _findings.of(name, content["result"])
+    if said:
+        parts += ["## Findings", "\n".join(f"- {finding.sentence}" for finding in said)]
     parts += ["## Result", f"```text\n{report}\n```", "## Measured", _measured(content)]
     parts.append(f"```console\n$ python -m benchmarks --case {name}\n```")
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import _cases, _faces, _pages, _quality, _results, _sweeps
+from benchmarks import _cases, _faces, _findings, _pages, _quality, _results, _sweeps
 from benchmarks._measure import Method
 from benchmarks.cases import archetypes_robustness, ratios
 
@@ -18,6 +18,34 @@ def test_pages_are_made_of_the_stored_results():
     assert {path.name for path in PAGES.glob("*.md")} == set(texts), "run `make pages`"
     for name, text in texts.items():
         assert (PAGES / name).read_text("utf-8") == text, f"{name}: run `make pages`"
+
+
+def test_blocks_of_findings_are_those_of_the_stored_results():
+    for path, text in _pages.blocks().items():
+        assert path.read_text("utf-8") == text, f"{path.name}: run `make pages`"
+
+
+def test_findings_hold_on_the_stored_results():
+    for name in _cases.found():
+        stored = _results.load(name, quick=False)
+        for finding in _findings.of(name, stored["result"]) if stored else []:
+            assert finding.holds, f"{name}: {finding.sentence}"
+
+
+def test_a_block_takes_the_findings_of_its_case(monkeypatch):
+    monkeypatch.setattr(_findings, "of", lambda name, result: [_findings.Finding(name, True)])
+    page = "before\n<!-- findings: ratios -->\nold\n<!-- end -->\nafter\n"
+    filled = "before\n<!-- findings: ratios -->\n\n- ratios\n\n<!-- end -->\nafter\n"
+    assert _findings.filled(page) == filled
+    assert _findings.filled(filled) == filled
+
+
+def test_a_block_needs_a_case_with_findings(monkeypatch):
+    with pytest.raises(ValueError, match="stored result, got 'nothing'"):
+        _findings.filled("<!-- findings: nothing -->\n<!-- end -->\n")
+    monkeypatch.setattr(_findings, "of", lambda name, result: [])
+    with pytest.raises(ValueError, match="have findings, got 'ratios'"):
+        _findings.filled("<!-- findings: ratios -->\n<!-- end -->\n")
 
 
 def test_every_case_says_what_it_does():
