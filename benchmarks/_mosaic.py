@@ -56,6 +56,6 @@ def compact(path: Path, colours: int = 32) -> None:
     """Write a picture again with few colours, which photographs and masks need no more of."""
     from PIL import Image
 
-    with Image.open(path) as image:
+    with Image.open(path, formats=["PNG"]) as image:
         few = image.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
     few.save(path, optimize=True)

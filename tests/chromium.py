@@ -153,7 +153,7 @@ class Browser:
             place = {"x": left + scroll[0], "y": top + scroll[1]}
             options["clip"] = {**place, "width": width, "height": height, "scale": 1}
         shot = self.call("Page.captureScreenshot", **options)["data"]
-        return np.asarray(Image.open(BytesIO(b64decode(shot))).convert("RGB"))
+        return np.asarray(Image.open(BytesIO(b64decode(shot)), formats=["PNG"]).convert("RGB"))
 
     def print_pages(self) -> bytes:
         """Return the page as PDF."""

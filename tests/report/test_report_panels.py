@@ -29,7 +29,7 @@ URI = re.compile(r'src="(data:image/webp;base64,[^"]+)"')
 
 def pixels(uri):
     file = BytesIO(b64decode(uri.partition(",")[2]))
-    return np.asarray(Image.open(file).convert("RGBA"))
+    return np.asarray(Image.open(file, formats=["WEBP"]).convert("RGBA"))
 
 
 def data_of(panel):

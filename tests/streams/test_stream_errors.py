@@ -1,7 +1,9 @@
 """What cannot be read gets one error that says what was expected, what came and what to do."""
 
+import os
 import sys
 
+import av
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
@@ -14,6 +16,7 @@ from scipy.io import wavfile
 from thalweg import streams
 from thalweg._rooms import members
 from thalweg.errors import DependencyError, InputError, ParameterError
+from thalweg.streams.images import ImageStream
 
 
 def exhaust(stream):
@@ -160,8 +163,19 @@ def test_truncated_videos(tmp_path, write, name, codec, options, share):
 
 
 def test_a_video_without_pictures(tmp_path):
-    wavfile.write(tmp_path / "x.wav", 8000, np.zeros(999, dtype=np.int16))
+    with av.open(str(tmp_path / "x.mkv"), "w") as file:
+        track = file.add_stream("pcm_s16le", rate=8000, layout="mono")
+        silence = av.AudioFrame.from_ndarray(np.zeros((1, 999), np.int16), layout="mono")
+        silence.sample_rate = 8000
+        for packet in [*track.encode(silence), *track.encode()]:
+            file.mux(packet)
     with pytest.raises(InputError, match="has no pictures"):
+        exhaust(streams.open(tmp_path / "x.mkv"))
+
+
+def test_a_sound_is_no_video(tmp_path):
+    wavfile.write(tmp_path / "x.wav", 8000, np.zeros(999, dtype=np.int16))
+    with pytest.raises(InputError, match=r"x\.wav should be a video, but it cannot be decoded"):
         exhaust(streams.open(tmp_path / "x.wav", format="video"))
 
 
@@ -201,6 +215,50 @@ def test_truncated_tables(tmp_path, name):
     (tmp_path / name).write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=f"{name} should be"):
         exhaust(streams.open(tmp_path / name))
+
+
+POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EndComments\nshowpage\n%%EOF\n"
+
+
+@pytest.fixture
+def ghostscript(tmp_path, monkeypatch):
+    """Return the file that a decoy of Ghostscript leaves when it is run."""
+    ran, folder = tmp_path / "ran", tmp_path / "bin"
+    folder.mkdir()
+    for name in ("gs", "gswin32c", "gswin64c"):
+        (folder / name).write_text(f'#!/bin/sh\ntouch "{ran}"\n')
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    # Pillow asks once whether there is a Ghostscript, and keeps the answer
+    monkeypatch.setattr("PIL.EpsImagePlugin.gs_binary", None)
+    return ran
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the decoy is a shell script")
+def test_the_decoy_of_ghostscript_works(tmp_path, ghostscript):
+    (tmp_path / "holiday.eps").write_bytes(POSTSCRIPT)
+    with pytest.raises(OSError), Image.open(tmp_path / "holiday.eps") as image:  # noqa: PT011
+        image.load()
+    assert ghostscript.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the decoy is a shell script")
+@pytest.mark.parametrize("suffix", ImageStream.suffixes)
+def test_postscript_is_no_image_and_runs_nothing(tmp_path, ghostscript, suffix):
+    (tmp_path / f"holiday{suffix}").write_bytes(POSTSCRIPT)
+    for source in (tmp_path / f"holiday{suffix}", tmp_path):
+        with pytest.raises(InputError, match=r"holiday\.\w+ should be an image"):
+            exhaust(streams.open(source))
+    assert not ghostscript.exists()
+
+
+def test_playlists_are_no_videos_and_open_no_other_file(tmp_path, write):
+    write.video(tmp_path / "film.mkv", write.pixels(2, 16, 16))
+    (tmp_path / "list.mp4").write_text("ffconcat version 1.0\nfile film.mkv\n")
+    with av.open(str(tmp_path / "list.mp4")) as file:
+        assert file.format.name == "concat"  # FFmpeg would follow it
+    with pytest.raises(InputError, match=r"list\.mp4 should be a video"):
+        exhaust(streams.open(tmp_path / "list.mp4"))
 
 
 def test_text_without_words(tmp_path):

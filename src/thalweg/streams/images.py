@@ -18,6 +18,10 @@ from thalweg.streams._stream import Batch, Source, check_cut, collect
 
 __all__ = ["ImageStream"]
 
+# Pillow recognises a file by its content, and runs Ghostscript on PostScript: only the formats of
+# the suffixes are tried.
+_FORMATS = ("BMP", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+
 
 @dataclass(frozen=True, eq=False)
 class ImageStream(Source):
@@ -131,7 +135,7 @@ class ImageStream(Source):
     def _read(self, path: Path) -> Array:
         opener = need("PIL.Image", "Pillow")
         try:
-            with opener.open(path) as image:
+            with opener.open(path, formats=_FORMATS) as image:
                 pixels = _pixels(image, self.size, self.colour)
         except (OSError, SyntaxError, opener.DecompressionBombError) as error:
             raise InputError(

@@ -20,15 +20,23 @@ __all__ = ["VideoStream"]
 
 # Seconds, and frames, that may be missing from what a header announces.
 _SLACK, _SLACK_FRAMES = 0.25, 2
-_AGAIN = "It may be truncated: copy or record it again."
+_AGAIN = "It may be truncated, or of another format: copy or record it again."
+
+# FFmpeg recognises a file by its content, and playlists make it open other files and addresses:
+# only the formats of the suffixes are tried.
+_FORMATS = (
+    *("avi", "gif", "matroska", "webm", "mov", "mp4", "m4v", "mpeg", "mpegts", "mpegvideo"),
+    *("asf", "yuv4mpegpipe"),
+)
+_OPTIONS = {"format_whitelist": ",".join(_FORMATS), "protocol_whitelist": "file"}
 
 
 @dataclass(frozen=True, eq=False)
 class VideoStream(Source):
     """The frames of a video, one sample each, with values from 0 to 1.
 
-    Anything that FFmpeg reads will do. Frames before ``start`` are decoded and passed over, so
-    that a frame is the same from wherever one begins.
+    FFmpeg decodes the formats of the suffixes below, and no others. Frames before ``start`` are
+    decoded and passed over, so that a frame is the same from wherever one begins.
 
     Parameters
     ----------
@@ -177,7 +185,7 @@ class VideoStream(Source):
         av = need("av", "PyAV")
         try:
             # a name such as "http:x.mp4" is a file's, too
-            with av.open(f"file:{self._path.absolute()}") as file:
+            with av.open(f"file:{self._path.absolute()}", container_options=_OPTIONS) as file:
                 if not file.streams.video:
                     raise InputError(
                         f"{self._path} should be a video, but it has no pictures. Check the file."
