@@ -10,6 +10,7 @@ from thalweg._typing import Array
 from thalweg.errors import ParameterError
 from thalweg.estimators._input import Batch, as_numbers, in_words
 from thalweg.prox import Prox
+from thalweg.updates.gauge import put_into
 
 __all__ = ["dictionary", "frozen_columns", "given", "scaled_dictionary"]
 
@@ -41,7 +42,7 @@ def dictionary(
         W = _unit(W)
     else:
         W = given("init", init, (n_components, batch.V.shape[0])).T
-    return _finished(constraint.prox(W.astype(batch.V.dtype)), frozen)
+    return _finished(W.astype(batch.V.dtype), constraint, frozen)
 
 
 def scaled_dictionary(
@@ -56,8 +57,7 @@ def scaled_dictionary(
 
     ``"svd"`` takes the signs of the leading singular vectors apart and mixes in the mean sample
     (after C. Boutsidis and E. Gallopoulos, 2008); ``"auto"`` does so where the batch has enough
-    rows. ``"random"`` is uniform times the mean of each feature. Columns are scaled into the set
-    where that can be done: its nearest point may have zeros.
+    rows. ``"random"`` is uniform times the mean of each feature.
     """
     if not isinstance(init, str):
         W = given("init", init, (n_components, batch.V.shape[0])).T
@@ -66,12 +66,8 @@ def scaled_dictionary(
     elif init == "random" or n_components >= min(batch.V.shape) or batch.V.max() == 0.0:
         W = _unit(_uniform(batch, n_components, rng) * _means(batch)[:, None])
     else:
-        W = _singular(batch, n_components, rng)
-    W = W.astype(batch.V.dtype)
-    if hasattr(constraint, "gauge"):
-        size = constraint.gauge(W)
-        W = W / np.where(size > 0.0, size, 1.0).astype(W.dtype)
-    return _finished(constraint.prox(W), frozen)
+        W = _unit(_singular(batch, n_components, rng))
+    return _finished(W.astype(batch.V.dtype), constraint, frozen)
 
 
 def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
@@ -87,8 +83,9 @@ def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
     return given("frozen_components", atoms, (len(atoms), n_features)).T
 
 
-def _finished(W: Array, frozen: Any) -> Array:
-    W = np.asfortranarray(W)
+def _finished(W: Array, constraint: Prox, frozen: Any) -> Array:
+    """Return W in the set, but for the frozen columns, which stay as they were given."""
+    W = np.asfortranarray(put_into(W, constraint))
     fixed = frozen_columns(frozen, W.shape[1], len(W))
     W[:, : fixed.shape[1]] = fixed
     return W

@@ -208,8 +208,8 @@ class OnlineNMF(Diverging, Streaming):
 
     def _start(self, batch: Batch, rng: np.random.Generator) -> Array:
         W, update = super()._start(batch, rng), self._update()
-        if isinstance(update, Subgradient):
-            return update.inside(W, W[:, : update.frozen])
+        if isinstance(update, Subgradient) and update.constraint is None:
+            return update.inside(W, W[:, : update.frozen])  # the paper's set bounds rows, too
         return W
 
     def _schedule(self) -> tuple[float, float]:

@@ -8,6 +8,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.encoders import Codes
 from thalweg.prox import Prox
+from thalweg.updates.gauge import put_into
 
 if TYPE_CHECKING:
     from thalweg.updates.surrogate import Statistics
@@ -83,6 +84,6 @@ def replace_atoms(
         atom = np.maximum(left[:, s], 0.0)
         size = np.linalg.norm(atom)
         if size > 0.0:
-            W[:, k] = constraint.prox(atom / size)
+            W[:, k] = put_into(atom / size, constraint)
             A[..., k, :], A[..., :, k], B[:, k] = 0.0, 0.0, 0.0
     return W, state._replace(A=A, B=B)

@@ -11,7 +11,7 @@ from thalweg.prox import Prox
 if TYPE_CHECKING:
     from thalweg.updates.surrogate import Statistics
 
-__all__ = ["Price", "lowest", "priced", "rescaled", "sizes"]
+__all__ = ["Price", "lowest", "priced", "put_into", "rescaled", "sizes"]
 
 # A loss that is infinite where the model is zero keeps every entry above this share of its
 # column's largest: [D] bounds the sums of the rows for the same reason.
@@ -47,6 +47,34 @@ def sizes(W: Array, constraint: Prox, free: Mask) -> Array:
     """
     size = np.asarray(constraint.gauge(W), W.dtype)  # type: ignore[attr-defined]
     return np.where(free & (size > 0.0) & np.isfinite(size), size, W.dtype.type(1))
+
+
+def put_into(W: Array, constraint: Prox) -> Array:
+    """Return nonnegative columns in the set, in which a dictionary or an atom begins.
+
+    A column w is scaled where the set has a gauge: to w / max(gauge(w), 1) in a ball, to
+    w / gauge(w) on a simplex. Else it is projected. Scaling keeps the support; the nearest point
+    of a simplex has few entries, and methods that multiply never get the others back.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.simplex import Simplex
+    >>> from thalweg.updates.gauge import put_into
+    >>> put_into(np.array([[3.0], [1.0]]), Simplex()).ravel()
+    array([0.75, 0.25])
+    >>> Simplex().prox(np.array([[3.0], [1.0]])).ravel()
+    array([1., 0.])
+    """
+    if not hasattr(constraint, "gauge"):
+        return constraint.prox(W)
+    size = np.asarray(constraint.gauge(W), np.float64)
+    full = hasattr(constraint, "border") and constraint.border[2]
+    inside = W / np.where(size > 0.0, size, 1.0) if full else W * (1.0 / np.maximum(size, 1.0))
+    # a column of zeros has no multiple on a simplex, and a gauge may overflow
+    scaled = np.isfinite(size) & ((size > 0.0) | (not full))
+    placed: Array = inside if scaled.all() else np.where(scaled, inside, constraint.prox(W))
+    return placed.astype(W.dtype, copy=False)
 
 
 class Price(NamedTuple):
