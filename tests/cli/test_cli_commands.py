@@ -114,7 +114,7 @@ def test_columns_and_options_of_sources(run, place):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["separate", "none.mp4"], "none.mp4 should be a file"),
+        (["separate", "none.mp4"], "none.mp4 must be a file"),
         (["separate", "street.mp4", "--method", "magic"], "'magic' came"),
         (["separate", "street.mp4", "--size", "12"], "--size 120x160"),
         (["factor", "wells.csv", "--set", "tol"], "--set should be NAME=VALUE, but 'tol' came"),
@@ -151,13 +151,13 @@ def test_names_are_not_markup(run, place):
     name = "[bold]a\nb[/bold"
     done = run("info", f"{place}/{name}.csv")
     assert done.exit_code == 1
-    assert r"[bold]a\nb[/bold.csv should be a file" in done.stderr
+    assert r"[bold]a\nb[/bold.csv must be a file" in done.stderr
     (place / "[red]x.csv").write_text("[blue]a,b\n" + "1,2\n3,5\n" * 20)
     done = run("track", place / "[red]x.csv", "--components", 1, "--out", "[i]o")
     assert done.exit_code == 0
     assert "[i]o/report.html" in done.stdout
     done = run("info", "--", "-dash.csv")
-    assert "-dash.csv should be a file" in done.stderr
+    assert "-dash.csv must be a file" in done.stderr
 
 
 def test_what_is_not_printable_is_escaped():

@@ -1,4 +1,4 @@
-"""Small sources of every kind, beside the samples that have to come out of them."""
+"""Small sources of every kind, with the samples they must give."""
 
 import math
 import re
@@ -23,14 +23,14 @@ N = 23
 
 
 class Case(NamedTuple):
-    """A stream and the samples it has to give."""
+    """A stream and its expected samples."""
 
-    open: Callable[..., Any]  # of further options
+    open: Callable[..., Any]  # takes further options
     X: Any
 
 
 def table(n: int = N) -> Any:
-    """Return numbers with gaps, some of which float32 cannot hold."""
+    """Return numbers with gaps, not all representable in float32."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 5))
     X[rng.random(X.shape) < 0.2] = np.nan
@@ -45,7 +45,7 @@ def write_csv(path: Path, X: Any, delimiter: str = ",") -> Path:
 
 
 def write_video(path: Path, frames: Any, codec: str = "ffv1", **options: str) -> Path:
-    """Write gray or colour frames; the codec and its format lose nothing unless told so."""
+    """Write gray or colour frames; the default codec and pixel format are lossless."""
     lossless = "gray" if frames.ndim == 3 else "bgr0"
     with av.open(str(path), "w", options=options) as file:
         track = file.add_stream(codec, rate=25, width=frames.shape[2], height=frames.shape[1])
@@ -73,7 +73,7 @@ LINES = [
 
 
 def naive_tf_idf(lines: list[str], column: Callable[[str], int], F: int) -> Any:
-    """Return (1 + log v) log(n / df), written as it is printed, [D] VIII-E."""
+    """Compute (1 + log v) log(n / df) exactly as printed in [D] VIII-E."""
     V = np.zeros((len(lines), F))
     for row, line in zip(V, lines, strict=True):
         for word in re.findall("[a-z]{2,}", line.lower()):
@@ -172,7 +172,7 @@ def _shuffled() -> Any:
     return np.vstack([part[order] for part, order in zip(parts, orders, strict=True)])
 
 
-# The kind of source; what writes it and returns it with its samples; how it is opened.
+# Format; function that writes the source and returns it with its samples; function that opens it.
 CASES: dict[str, tuple[str, Callable[[Path], tuple[Any, Any]], Callable[..., Any]]] = {
     "array": ("array", _array, streams.open),
     "sparse array": ("array", _sparse, streams.open),
@@ -213,7 +213,7 @@ CASES: dict[str, tuple[str, Callable[[Path], tuple[Any, Any]], Callable[..., Any
 
 @pytest.fixture(scope="session")
 def covered() -> tuple[set[str], set[str]]:
-    """The kinds that have a case, and those there are."""
+    """Return the formats with a case, and all formats."""
     return {kind for kind, _, _ in CASES.values()}, set(members("thalweg.streams"))
 
 
@@ -226,7 +226,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="session")
 def write() -> Any:
-    """The functions that write sources, for tests of their own."""
+    """Return the functions that write sources."""
 
     class Writers:
         csv = staticmethod(write_csv)

@@ -1,4 +1,4 @@
-"""What every stream promises, whatever it reads, and whatever is wrapped around it."""
+"""The contract of all streams and wrappers."""
 
 import copy
 import pickle
@@ -16,7 +16,7 @@ def dense(X):
 
 
 def whole(stream, size=4, start=0):
-    """Return all samples from ``start`` on, and check how they are numbered and cut."""
+    """Return all samples from ``start``; check the numbering and size of the batches."""
     parts, expected = [np.empty((0, stream.n_features))], start
     batches = list(stream.batches(size, start))
     for batch in batches:
@@ -35,7 +35,7 @@ def test_every_kind_of_source_is_covered(covered):
     assert len(kinds) >= 8
 
 
-def test_the_samples_are_those_of_the_source(case):
+def test_samples_match_the_source(case):
     stream = case.open(dtype="float64")
     assert isinstance(stream, Stream)
     assert stream.n_features == case.X.shape[1]
@@ -44,7 +44,7 @@ def test_the_samples_are_those_of_the_source(case):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_dtype_is_the_one_asked_for(case, dtype):
+def test_batches_have_the_requested_dtype(case, dtype):
     batch = next(case.open(dtype=dtype).batches(8))
     assert batch.X.dtype == dtype
     np.testing.assert_allclose(dense(batch.X), case.X[:8], rtol=1e-6, atol=1e-12)
@@ -56,19 +56,19 @@ def test_gaps_are_nan(case):
 
 
 @pytest.mark.parametrize("size", [1, 5, 7, 10_000])
-def test_any_size_gives_the_same_samples(case, size):
+def test_samples_do_not_depend_on_the_batch_size(case, size):
     stream = case.open()
     assert np.array_equal(whole(stream, size), whole(stream), equal_nan=True)
 
 
-def test_from_any_sample_on_comes_the_rest(case):
+def test_reading_can_start_at_any_sample(case):
     stream = case.open()
     everything, n = whole(stream), len(case.X)
     for start in [0, 1, 6, 7, 8, 13, n - 2, n - 1, n, n + 5]:
         assert np.array_equal(whole(stream, 3, start), everything[start:], equal_nan=True)
 
 
-def test_from_where_a_batch_began_come_the_same_batches(case):
+def test_batches_repeat_from_the_start_of_a_batch(case):
     stream = case.open()
     first = list(stream.batches(5))
     again = list(case.open().batches(5, first[2].start))
@@ -77,7 +77,7 @@ def test_from_where_a_batch_began_come_the_same_batches(case):
         assert np.array_equal(dense(a.X), dense(b.X), equal_nan=True)
 
 
-def test_readers_do_not_disturb_one_another(case):
+def test_iterators_are_independent(case):
     stream = case.open()
     expected = whole(stream, 3)
     pairs = list(zip(stream.batches(3), stream.batches(3, 3), strict=False))
@@ -88,7 +88,7 @@ def test_readers_do_not_disturb_one_another(case):
         assert np.array_equal(dense(behind.X), expected[rows], equal_nan=True)
 
 
-def test_a_batch_may_be_written_to(case):
+def test_batches_are_writable_copies(case):
     stream = case.open()
     expected = dense(next(stream.batches(4)).X)
     X = next(stream.batches(4)).X
@@ -96,18 +96,18 @@ def test_a_batch_may_be_written_to(case):
     assert np.array_equal(dense(next(stream.batches(4)).X), expected, equal_nan=True)
 
 
-def test_a_stream_is_settings_and_can_be_sent_away(case):
+def test_streams_can_be_pickled_and_copied(case):
     stream = case.open()
     for other in (pickle.loads(pickle.dumps(stream)), copy.deepcopy(stream)):
         assert np.array_equal(whole(other), whole(stream), equal_nan=True)
 
 
 @pytest.mark.parametrize(("size", "start"), [(0, 0), (-1, 0), (1.5, 0), (True, 0), (3, -1)])
-def test_sizes_and_starts_that_mean_nothing_are_refused(case, size, start):
+def test_invalid_sizes_and_starts_raise(case, size, start):
     with pytest.raises(ParameterError, match="should be a whole number >="):
         next(iter(case.open().batches(size, start)))
 
 
-def test_unknown_types_are_refused(case):
-    with pytest.raises(ParameterError, match="dtype should be 'float32' or 'float64'"):
+def test_invalid_dtypes_raise(case):
+    with pytest.raises(ParameterError, match="dtype must be 'float32' or 'float64'"):
         case.open(dtype="int8")

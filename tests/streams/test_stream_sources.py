@@ -1,4 +1,4 @@
-"""What is special about each source, held against other ways to read the same."""
+"""Behaviour of each source, compared with other readers of the same file."""
 
 import pickle
 import subprocess
@@ -29,30 +29,30 @@ def all_of(stream, size=100):
     return sparse.vstack(blocks).toarray() if sparse.issparse(blocks[0]) else np.vstack(blocks)
 
 
-def test_a_stream_passes_through():
+def test_open_returns_a_stream_unchanged():
     stream = streams.open([[1.0, 2.0]])
     assert streams.open(stream) is stream
 
 
-def test_the_format_can_be_named(tmp_path):
+def test_format_overrides_the_suffix(tmp_path):
     (tmp_path / "table.dat").write_text("1,2\n3,4\n")
     assert np.array_equal(
         all_of(streams.open(tmp_path / "table.dat", format="csv")), [[1, 2], [3, 4]]
     )
 
 
-def test_suffixes_are_known_in_capitals(tmp_path):
+def test_suffixes_ignore_case(tmp_path):
     (tmp_path / "TABLE.CSV").write_text("1,2\n")
     assert np.array_equal(all_of(streams.open(str(tmp_path / "TABLE.CSV"))), [[1, 2]])
 
 
-def test_types_of_arrays_are_kept_or_become_float64():
+def test_float_dtypes_are_kept_and_others_become_float64():
     for given, expected in [("float32", "float32"), ("float64", "float64"), ("uint8", "float64")]:
         batch = next(streams.open(np.ones((2, 2), dtype=given)).batches(2))
         assert batch.X.dtype == expected
 
 
-def test_masked_entries_and_frames_of_pandas_are_taken():
+def test_masked_arrays_and_data_frames():
     masked = np.ma.masked_equal(np.arange(6).reshape(3, 2), 4)
     assert np.array_equal(
         all_of(streams.open(masked)), [[0, 1], [2, 3], [np.nan, 5]], equal_nan=True
@@ -60,17 +60,17 @@ def test_masked_entries_and_frames_of_pandas_are_taken():
     assert np.array_equal(all_of(streams.open(pd.DataFrame({"a": [1, 2]}))), [[1], [2]])
 
 
-def test_an_array_of_several_is_chosen_by_key(tmp_path):
+def test_key_selects_an_array(tmp_path):
     frames = np.arange(24).reshape(4, 2, 3)
     np.savez(tmp_path / "x.npz", frames=frames, index=np.arange(4))
     stream = streams.open(tmp_path / "x.npz", key="frames")
     assert stream.shape == (2, 3)
     assert np.array_equal(all_of(stream), frames.reshape(4, 6))
-    with pytest.raises(ParameterError, match=r"key should name .* Choose among 'frames', 'index'"):
+    with pytest.raises(ParameterError, match=r"key must be .* Choose among 'frames', 'index'"):
         streams.open(tmp_path / "x.npz").n_features  # noqa: B018
 
 
-def test_a_copy_does_not_take_the_data_along(tmp_path):
+def test_a_pickle_does_not_contain_the_data(tmp_path):
     np.save(tmp_path / "x.npy", np.ones((1000, 50)))
     stream = streams.open(tmp_path / "x.npy")
     assert stream.n_features == 50
@@ -80,7 +80,7 @@ def test_a_copy_does_not_take_the_data_along(tmp_path):
 CSV = 'time;"a;b"; c \n\n1,5; NA ;3\n2e3;?;-7\n'
 
 
-def test_tables_of_other_countries_are_read(tmp_path):
+def test_csv_with_semicolons_and_decimal_commas(tmp_path):
     (tmp_path / "x.csv").write_text("\ufeff" + CSV, encoding="utf-8")
     stream = streams.open(tmp_path / "x.csv", decimal=",")
     assert stream.columns_ == ["time", "a;b", "c"]
@@ -88,7 +88,7 @@ def test_tables_of_other_countries_are_read(tmp_path):
     assert np.array_equal(all_of(stream), expected, equal_nan=True)
 
 
-def test_columns_are_chosen_by_name_or_place(tmp_path, write):
+def test_columns_are_selected_by_name_or_index(tmp_path, write):
     X = np.arange(12.0).reshape(4, 3)
     path = write.csv(tmp_path / "x.csv", X)
     assert np.array_equal(all_of(streams.open(path, columns=["c2", 0])), X[:, [2, 0]])
@@ -98,7 +98,7 @@ def test_columns_are_chosen_by_name_or_place(tmp_path, write):
     assert np.array_equal(all_of(stream, 3), X[:, [1, 0]])
 
 
-def test_a_header_of_numbers_has_to_be_named(tmp_path):
+def test_a_numeric_header_needs_header_true(tmp_path):
     (tmp_path / "x.csv").write_text("2019,2020\n1,2\n")
     assert len(all_of(streams.open(tmp_path / "x.csv"))) == 2
     stream = streams.open(tmp_path / "x.csv", header=True)
@@ -106,7 +106,7 @@ def test_a_header_of_numbers_has_to_be_named(tmp_path):
     assert np.array_equal(all_of(stream), [[1, 2]])
 
 
-def test_numbers_may_mark_gaps(tmp_path):
+def test_numbers_can_mark_gaps(tmp_path):
     (tmp_path / "x.csv").write_text("a,b\n-200,1\n2,-200\n3,4\n")
     stream = streams.open(tmp_path / "x.csv", missing=("-200",))
     assert np.array_equal(all_of(stream), [[np.nan, 1], [2, np.nan], [3, 4]], equal_nan=True)
@@ -124,25 +124,25 @@ def test_a_growing_file_gives_whole_rows_and_full_batches(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,2\n3,")
     stream = streams.open(path, follow=True, poll=0.005, patience=20.0)
-    came = []
+    received = []
 
     def read():
         for batch in stream.batches(2):
-            came.append(batch)
-            if len(came) == 2:
+            received.append(batch)
+            if len(received) == 2:
                 return
 
     reader = threading.Thread(target=read)
     reader.start()
     time.sleep(0.05)
-    assert came == []
+    assert received == []
     with path.open("a") as file:
         for piece in ["4", "5\n6,7\n", "8,9", "\n"]:
             file.write(piece)
             file.flush()
             time.sleep(0.02)
     reader.join(20.0)
-    assert [batch.X.tolist() for batch in came] == [[[1, 2], [3, 45]], [[6, 7], [8, 9]]]
+    assert [batch.X.tolist() for batch in received] == [[[1, 2], [3, 45]], [[6, 7], [8, 9]]]
     path.write_text("a,b\n1,2\n3,4\n5")
     patient = streams.open(path, follow=True, poll=0.005, patience=0.02)
     assert np.array_equal(all_of(patient), [[1, 2], [3, 4]])
@@ -158,7 +158,7 @@ def test_a_followed_file_must_not_shrink(tmp_path):
         next(batches)
 
 
-def test_types_of_arrow_become_numbers(tmp_path):
+def test_arrow_types_are_converted(tmp_path):
     columns = {
         "whole": pa.array([1, None, 2**53 + 1], pa.int64()),
         "bits": pa.array([True, False, None]),
@@ -181,7 +181,7 @@ def test_images_sort_naturally_and_match_a_pattern(tmp_path):
     assert streams.open(tmp_path / "a2.png").n_samples == 1
 
 
-def test_images_of_all_kinds_are_from_0_to_1(tmp_path, write):
+def test_images_of_all_modes_are_scaled_to_0_1(tmp_path, write):
     rgb = write.pixels(3, 4, 3)
     Image.fromarray(rgb).save(tmp_path / "rgb.png")
     Image.fromarray(np.arange(12, dtype=np.uint16).reshape(3, 4) * 5957).save(tmp_path / "deep.png")
@@ -225,7 +225,7 @@ def test_images_and_frames_are_resized(tmp_path, write):
     np.testing.assert_allclose(all_of(small), np.full((2, 72), 0.2), atol=0.01)
 
 
-def test_a_range_of_frames_is_a_slice(tmp_path, write):
+def test_frames_selects_like_a_slice(tmp_path, write):
     frames = write.pixels(12, 16, 16, 3)
     path = write.video(tmp_path / "x.mkv", frames)
     stream = streams.open(path, frames=(2, 11, 3), colour=True, dtype="float64")
@@ -235,7 +235,7 @@ def test_a_range_of_frames_is_a_slice(tmp_path, write):
     assert np.array_equal(np.vstack(rest), frames[5:11:3].reshape(2, -1) / 255)
 
 
-def test_frames_with_references_ahead_come_in_order(tmp_path, write):
+def test_frames_with_forward_references_are_in_order(tmp_path, write):
     level = np.linspace(20, 230, 30).astype(np.uint8)
     frames = np.tile(level[:, None, None, None], (1, 32, 32, 3))
     path = write.video(tmp_path / "x.mp4", frames, "libx264", movflags="faststart")
@@ -249,7 +249,7 @@ def test_frames_with_references_ahead_come_in_order(tmp_path, write):
 
 
 @pytest.mark.parametrize("bits", [8, 16, 24, 32, "float"])
-def test_sound_of_any_width_has_the_same_power(tmp_path, bits):
+def test_power_does_not_depend_on_the_bit_depth(tmp_path, bits):
     sine = 0.5 * np.sin(2 * np.pi * 0.125 * np.arange(2000))
     path = tmp_path / "x.wav"
     if bits == "float":
@@ -270,7 +270,7 @@ def test_sound_of_any_width_has_the_same_power(tmp_path, bits):
 TEXT = ["river river bed", "river sea", "sky sky sky"]
 
 
-def test_the_heaviest_words_are_kept(tmp_path):
+def test_words_with_the_largest_sums_are_kept(tmp_path):
     (tmp_path / "x.txt").write_text("\n".join(TEXT))
     stream = streams.open(tmp_path / "x.txt", n_terms=2)
     assert stream.words.terms == ("sky", "bed")  # (1 + log 3) log 3, then log 3 before 'sea'
@@ -290,7 +290,7 @@ def test_hashed_words_share_columns(tmp_path, write):
 
 
 @pytest.mark.parametrize("hashing", [False, True])
-def test_a_vocabulary_serves_other_text(tmp_path, hashing):
+def test_a_vocabulary_can_be_reused(tmp_path, hashing):
     (tmp_path / "old.txt").write_text("\n".join(TEXT))
     (tmp_path / "new.txt").write_text("river\nunknown\n")
     old = TextStream(tmp_path / "old.txt", n_terms=50, hashing=hashing)
@@ -301,7 +301,7 @@ def test_a_vocabulary_serves_other_text(tmp_path, hashing):
     assert X[1].sum() == 0.0 or hashing
 
 
-def test_epochs_differ_when_the_shuffling_is_outside():
+def test_shuffling_repeated_epochs_gives_different_orders():
     numbers = streams.open(np.arange(40.0).reshape(40, 1))
     mixed = all_of(streams.Shuffled(streams.Repeated(numbers, epochs=2), buffer=40, seed=3)).ravel()
     first, second = mixed[:40], mixed[40:]
@@ -324,7 +324,7 @@ def peak(stream):
 @pytest.mark.parametrize("kind", ["csv", "npy", "txt", "wav", "mkv", "parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, write, kind):
     peaks = []
-    scale = 60 if kind == "parquet" else 1  # which converts half a megabyte at a time
+    scale = 60 if kind == "parquet" else 1  # Parquet is converted in blocks of 0.5 MB
     for n in (300 * scale, 1500 * scale):
         path, options = tmp_path / f"{n}.{kind}", {}
         X = np.random.default_rng(0).random((n, 20))
@@ -344,12 +344,12 @@ def test_memory_does_not_grow_with_the_file(tmp_path, write, kind):
             pyarrow.parquet.write_table(table, path, row_group_size=5000)
         stream = streams.open(path, **options)
         assert stream.n_features
-        peak(stream)  # what is loaded once
+        peak(stream)  # warm-up: one-time imports and caches
         peaks.append(peak(stream))
     assert peaks[1] < 1.25 * peaks[0] + 10_000
 
 
-def test_what_is_not_asked_for_is_not_loaded():
+def test_optional_libraries_are_imported_lazily():
     code = "\n".join(
         [
             "import sys",

@@ -1,12 +1,11 @@
-"""Numbered batches from arrays, tables, images, video, sound and text, from any sample on.
+"""Read arrays, tables, images, video, sound and text as numbered batches, from any sample.
 
-:func:`open` is all that is needed: it tells a source by its suffix. A stream holds settings, no
-open file and no sample; each call of ``batches`` reads for itself, and keeps no more than one
-batch. ``NaN`` marks gaps. Libraries that only one kind of file needs are loaded when such a file
-is opened.
+:func:`open` is the entry point: it recognises a source by its suffix. A stream holds settings, but
+no open file and no sample. Each call of ``batches`` opens the source again and keeps at most one
+batch in memory. ``NaN`` marks gaps. Optional libraries are imported when a file needs them.
 
-A kind of source is one file of this room: a frozen dataclass whose first field is the source,
-with a ``name`` and the ``suffixes`` of its files, that keeps the contract of :class:`Stream`.
+Each module of this package holds one kind of source: a frozen dataclass that follows the
+:class:`Stream` protocol. Its first field is the source; ``name`` and ``suffixes`` identify it.
 """
 
 from dataclasses import fields
@@ -30,18 +29,18 @@ def open(source: Any, *, format: str | None = None, **options: Any) -> Stream:
     ----------
     source : path, array-like, sparse matrix or Stream
         A file of a known suffix; a folder of images, or a pattern such as ``"frames/*.png"``; or
-        an array with one sample per row. A stream comes back as it is.
+        an array with one sample per row. A stream is returned unchanged.
     format : str or None, default=None
-        Name of the kind of source, if the suffix does not tell: 'array', 'arrow', 'csv', 'images',
-        'parquet', 'text', 'video' or 'wav'.
+        Format of the source: 'array', 'arrow', 'csv', 'images', 'parquet', 'text', 'video' or
+        'wav'. None infers it from the suffix.
     **options
-        What the kind of source can be told, such as ``columns=`` of a table, ``size=`` of images
-        or ``follow=True`` of a growing CSV file.
+        Options of the format, such as ``columns=`` for tables, ``size=`` for images or
+        ``follow=True`` for a growing CSV file.
 
     Returns
     -------
     Stream
-        With ``n_features``, ``n_samples`` and ``batches(size, start=0)``.
+        Object with ``n_features``, ``n_samples`` and ``batches(size, start=0)``.
 
     Examples
     --------
@@ -57,22 +56,20 @@ def open(source: Any, *, format: str | None = None, **options: Any) -> Stream:
     kind = kinds.get(_format(source) if format is None else format)
     if kind is None:
         raise ParameterError(
-            f"format should be one of {', '.join(map(repr, kinds))}, but {format!r} came. "
-            "Use one of these names."
+            f"format must be one of {', '.join(map(repr, kinds))}, got {format!r}."
         )
     known = [field.name for field in fields(kind)][1:]
     unknown = [option for option in options if option not in known]
     if unknown:
         raise ParameterError(
-            f"Options of {kind.name!r} are {', '.join(known)}, but {unknown[0]!r} came. "
-            "Use one of these names."
+            f"Options of format {kind.name!r} must be among {', '.join(known)}, got {unknown[0]!r}."
         )
     stream: Stream = kind(source, **options)
     return stream
 
 
 def _format(source: Any) -> str:
-    """Return the name of the kind of source that something is."""
+    """Infer the format of a source."""
     if not isinstance(source, (str, PathLike)):
         return "array"
     path = Path(source)
@@ -85,8 +82,8 @@ def _format(source: Any) -> str:
         return "images"
     known = [s for kind in members("thalweg.streams").values() for s in kind.suffixes]
     raise InputError(
-        f"{path} should end in one of {', '.join(known)}, but it ends in {path.suffix!r}. Rename "
-        "it, or name its kind with format=, such as format='csv'."
+        f"{path} must end in one of {', '.join(known)}, got {path.suffix!r}. Rename the file, or "
+        "pass its format, such as format='csv'."
     )
 
 

@@ -1,4 +1,4 @@
-"""From the columns of Arrow to rows of numbers."""
+"""Convert Arrow columns to rows of numbers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,15 +8,15 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.errors import InputError
-from thalweg.streams._files import need, pick
+from thalweg.streams._files import column_indices, need
 
-__all__ = ["block_size", "numeric_places", "rows", "unreadable"]
+__all__ = ["block_size", "numeric_columns", "rows", "unreadable"]
 
-_ENTRIES = 2**16  # that are converted at a time, for small batches cost much
+_BLOCK_ENTRIES = 2**16  # entries converted at a time; converting small blocks is slow
 
 
-def numeric_places(schema: Any, columns: Sequence[str | int] | None, path: Path) -> list[int]:
-    """Return the places of the columns asked for, if all of them hold numbers."""
+def numeric_columns(schema: Any, columns: Sequence[str | int] | None, path: Path) -> list[int]:
+    """Return the indices of the selected columns; raise if one of them is not numeric."""
     types = need("pyarrow", "pyarrow").types
     tests = (
         types.is_integer,
@@ -25,35 +25,35 @@ def numeric_places(schema: Any, columns: Sequence[str | int] | None, path: Path)
         types.is_decimal,
         types.is_null,
     )
-    places = pick(schema.names, columns, path)
-    for place in places:
-        field = schema.field(place)
+    indices = column_indices(schema.names, columns, path)
+    for index in indices:
+        field = schema.field(index)
         if not any(test(field.type) for test in tests):
             raise InputError(
-                f"{path} should have numbers in column {field.name!r}, but it holds {field.type}. "
+                f"{path} must have numbers in column {field.name!r}, got {field.type}. "
                 "Choose other columns with columns=[...]."
             )
-    return places
+    return indices
 
 
 def block_size(size: int, n_columns: int) -> int:
-    """Return how many rows to convert at a time for batches of a size."""
-    return max(size, _ENTRIES // n_columns)
+    """Return the number of rows to convert at a time for batches of ``size`` rows."""
+    return max(size, _BLOCK_ENTRIES // n_columns)
 
 
 def rows(batch: Any, dtype: np.dtype[Any]) -> Array:
-    """Return a record batch as rows of an array, with NaN for nulls."""
+    """Convert a record batch to an array of rows, with NaN for nulls."""
     target = need("pyarrow", "pyarrow").from_numpy_dtype(dtype)
-    found = np.empty((batch.num_rows, batch.num_columns), dtype=dtype)
-    for place, column in enumerate(batch.columns):
-        # unsafe: whole numbers beyond 2^53 are rounded rather than refused
-        found[:, place] = column.cast(target, safe=False).to_numpy(zero_copy_only=False)
-    return found
+    values = np.empty((batch.num_rows, batch.num_columns), dtype=dtype)
+    for index, column in enumerate(batch.columns):
+        # safe=False rounds integers above 2^53 instead of raising
+        values[:, index] = column.cast(target, safe=False).to_numpy(zero_copy_only=False)
+    return values
 
 
 def unreadable(path: Path, kind: str, error: Exception) -> InputError:
     """Return the error for a file that pyarrow cannot read."""
     return InputError(
-        f"{path} should be {kind}, but it cannot be read: {str(error).splitlines()[0]} "
-        "Check that it was written and copied to its end."
+        f"{path} must be {kind}, got an unreadable file: {str(error).splitlines()[0]} "
+        "Check that the file is complete."
     )

@@ -1,4 +1,4 @@
-"""What a stream is, and how samples are cut into batches."""
+"""The stream protocol, and helpers that form batches."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -11,12 +11,12 @@ __all__ = ["Batch", "Source", "Stream", "check_cut", "collect", "rebatch"]
 
 
 class Batch(NamedTuple):
-    """Some consecutive samples of a stream.
+    """Hold consecutive samples of a stream.
 
     Attributes
     ----------
     start : int
-        Number of the first of them in the stream, counted from 0.
+        Index of the first sample in the stream, counted from 0.
     X : array or CSR array of shape (n_rows, n_features)
         One row per sample, in float32 or float64; ``NaN`` marks gaps.
 
@@ -33,14 +33,14 @@ class Batch(NamedTuple):
 
 @runtime_checkable
 class Stream(Protocol):
-    """Numbered samples that can be read again from any of them on.
+    """Protocol of a source of numbered samples that can be read from any sample.
 
     Attributes
     ----------
     n_features : int
-        Width of every batch.
+        Number of columns of each batch.
     n_samples : int or None
-        Samples in the stream; None where only reading all of it would tell.
+        Number of samples; None if it is unknown before the whole stream is read.
     """
 
     @property
@@ -50,20 +50,20 @@ class Stream(Protocol):
     def n_samples(self) -> int | None: ...
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield the samples from ``start`` on, ``size`` at a time, fewer in the last batch.
+        """Yield batches of ``size`` samples, the first at ``start``; the last may be smaller.
 
-        Only what one batch needs is in memory. From the same start come the same batches, and
-        where a batch began, another call can begin; from behind the last sample come none.
+        Only one batch is in memory at a time. The same ``start`` and ``size`` give the same
+        batches. A ``start`` past the last sample gives none.
         """
         ...
 
 
 class Source:
-    """Base of what reads files: a copy takes the settings along, and not what was read."""
+    """Base class of file readers: copies and pickles hold the settings, not the data."""
 
     @property
     def read_ahead(self) -> bool:
-        """Whether it pays to read a batch before it is needed, in a thread."""
+        """Whether to prefetch the next batch in a thread."""
         return True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Source:
 
 
 def check_cut(size: int, start: int) -> None:
-    """Raise unless batches of this size can be cut from there."""
+    """Raise unless ``size`` is a positive integer and ``start`` a non-negative one."""
     require_whole(1, size=size)
     require_whole(0, start=start)
 
@@ -80,36 +80,36 @@ def check_cut(size: int, start: int) -> None:
 def collect(
     samples: Iterable[Any], size: int, start: int, join: Callable[[list[Any]], Any]
 ) -> Iterator[Batch]:
-    """Yield batches of samples that come one at a time; ``join`` makes rows of a list of them."""
-    kept = []
+    """Group single samples into batches; ``join`` converts a list of samples to rows."""
+    pending = []
     for sample in samples:
-        kept.append(sample)
-        if len(kept) == size:
-            yield Batch(start, join(kept))
-            start, kept = start + size, []
-    if kept:
-        yield Batch(start, join(kept))
+        pending.append(sample)
+        if len(pending) == size:
+            yield Batch(start, join(pending))
+            start, pending = start + size, []
+    if pending:
+        yield Batch(start, join(pending))
 
 
 def rebatch(blocks: Iterable[Any], size: int, start: int) -> Iterator[Batch]:
-    """Yield batches of ``size`` rows from blocks of any numbers of rows."""
-    kept: list[Any] = []
-    missing = size
+    """Regroup blocks of any number of rows into batches of ``size`` rows."""
+    pending: list[Any] = []
+    needed = size  # rows until the next batch is full
     for block in blocks:
         rest = block
-        while rest.shape[0] >= missing:
-            yield Batch(start, _stack([*kept, rest[:missing]]))
-            start, rest, kept, missing = start + size, rest[missing:], [], size
+        while rest.shape[0] >= needed:
+            yield Batch(start, _stack([*pending, rest[:needed]]))
+            start, rest, pending, needed = start + size, rest[needed:], [], size
         if rest.shape[0]:
-            kept.append(rest)
-            missing -= rest.shape[0]
-    if kept:
-        yield Batch(start, _stack(kept))
+            pending.append(rest)
+            needed -= rest.shape[0]
+    if pending:
+        yield Batch(start, _stack(pending))
 
 
 def _stack(blocks: list[Any]) -> Any:
     if isinstance(blocks[0], np.ndarray):
         return np.concatenate(blocks)
-    from scipy import sparse  # only sparse blocks need it, and it is slow to load
+    from scipy import sparse  # imported late: slow, and only sparse blocks need it
 
     return sparse.vstack(blocks, format="csr")

@@ -1,4 +1,4 @@
-"""Samples from arrays in memory, and from the files that NumPy and SciPy write."""
+"""Read samples from arrays, and from files written by NumPy and SciPy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,38 +13,38 @@ import numpy as np
 from scipy import sparse
 
 from thalweg.errors import InputError, ParameterError
-from thalweg.streams._files import check_dtype, existing
+from thalweg.streams._files import check_dtype, existing_file
 from thalweg.streams._stream import Batch, Source, check_cut
 
 __all__ = ["ArrayStream", "shapes"]
 
-# What an .npz file of a compressed sparse matrix holds; SciPy adds the format.
-_SPARSE = {"data", "indices", "indptr", "shape"}
-# Bytes that an .npz file may have when it is unpacked: few bytes can announce very many.
-_MOST_BYTES = 2**32
+# Arrays in an .npz file of a CSR or CSC matrix; SciPy adds "format".
+_SPARSE_KEYS = {"data", "indices", "indptr", "shape"}
+# Bytes of an unpacked .npz file. Safety limit: a small file can declare huge arrays.
+_MAX_UNPACKED_BYTES = 2**32
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayStream(Source):
-    """The rows of an array.
+    """Read the rows of an array.
 
-    An ``.npy`` file is mapped, so that only the rows of a batch are read; an ``.npz`` file is
-    unpacked into memory. Sparse data give sparse batches. The axes of an array with more than two
-    are run together behind the first: frames become rows of pixels.
+    An ``.npy`` file is memory-mapped: only the rows of a batch are read. An ``.npz`` file is
+    unpacked into memory. Sparse data give sparse batches. Arrays with more than two axes are
+    flattened to (n_samples, n_features), for example frames to rows of pixels.
 
     Parameters
     ----------
     source : array-like, sparse matrix or path
         One sample per row; masked entries and ``NaN`` are gaps.
     key : str or None, default=None
-        Which array of an ``.npz`` file; not needed if there is one only.
+        Name of the array in an ``.npz`` file; optional if the file holds a single array.
     dtype : 'float32', 'float64' or None, default=None
-        Type of the batches; None keeps these two, and makes float64 of others.
+        Type of the batches; None keeps float32 and float64, and converts others to float64.
 
     Attributes
     ----------
     n_features, n_samples : int
-        Columns and rows.
+        Number of columns and rows.
     shape : tuple of int
         Shape of one sample.
 
@@ -65,7 +65,7 @@ class ArrayStream(Source):
 
     def __post_init__(self) -> None:
         if isinstance(self.source, (str, PathLike)):
-            existing(self.source)
+            existing_file(self.source)
         if self.dtype is not None:
             check_dtype(self.dtype)
 
@@ -86,58 +86,57 @@ class ArrayStream(Source):
 
     @property
     def read_ahead(self) -> bool:
-        """Whether rows come from a file that is mapped."""
+        """Whether the rows are read from a memory-mapped file."""
         return isinstance(self._array, np.memmap)
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` rows at a time, from row ``start`` on."""
+        """Yield batches of ``size`` rows, the first at row ``start``."""
         check_cut(size, start)
         dtype = self._array.dtype if self.dtype is None else check_dtype(self.dtype)
         dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
         for begin in range(start, self.n_samples, size):
             rows = self._array[begin : begin + size]
             if not sparse.issparse(rows):
-                rows = _plain(rows, dtype).reshape(rows.shape[0], -1)
+                rows = _filled(rows, dtype).reshape(rows.shape[0], -1)
             yield Batch(begin, rows.astype(dtype))
 
     @cached_property
     def _array(self) -> Any:
-        found = self.source
-        if isinstance(found, (str, PathLike)):
-            found = self._load(existing(found))
-        if sparse.issparse(found):
-            return found.tocsr()
-        found = np.asanyarray(found)
-        if found.ndim < 2 or found.dtype.kind not in "fiub":
+        array = self.source
+        if isinstance(array, (str, PathLike)):
+            array = self._load(existing_file(array))
+        if sparse.issparse(array):
+            return array.tocsr()
+        array = np.asanyarray(array)
+        if array.ndim < 2 or array.dtype.kind not in "fiub":
             raise InputError(
-                f"An array should hold real numbers, one sample per row, but one of type "
-                f"{found.dtype} and shape {found.shape} came. Give numbers in rows, with NaN "
-                "where one is missing."
+                f"An array must hold real numbers, one sample per row, got dtype {array.dtype} "
+                f"and shape {array.shape}. Use NaN for missing entries."
             )
-        return found
+        return array
 
     def _load(self, path: Path) -> Any:
         try:
             with path.open("rb") as file:
-                if file.read(2) != b"PK":  # no .npz, which is a zip file
+                if file.read(2) != b"PK":  # an .npz file is a zip file and starts with PK
                     return np.load(path, mmap_mode="r", allow_pickle=False)
                 _check_sizes(path)
                 file.seek(0)
                 with np.load(file, allow_pickle=False) as loaded:
                     return self._unpack(loaded, path)
         except (EOFError, OSError, BadZipFile) as error:
-            raise _broken(path, error) from error
+            raise _unreadable(path, error) from error
         except ValueError as error:
             if isinstance(error, (InputError, ParameterError)):
                 raise
-            raise _broken(path, error) from error
+            raise _unreadable(path, error) from error
 
     def _unpack(self, loaded: Any, path: Path) -> Any:
-        if self.key is None and set(loaded) >= _SPARSE:
+        if self.key is None and set(loaded) >= _SPARSE_KEYS:
             layout = str(loaded["format"].astype(str)) if "format" in loaded else "csr"
             if layout not in ("csr", "csc"):
                 raise InputError(
-                    f"{path} should hold a CSR or CSC matrix, but the format is {layout!r}. "
+                    f"{path} must hold a CSR or CSC matrix, got the format {layout!r}. "
                     "Save it with scipy.sparse.save_npz(path, X.tocsr())."
                 )
             parts = tuple(loaded[part] for part in ("data", "indices", "indptr"))
@@ -146,14 +145,14 @@ class ArrayStream(Source):
         key = next(iter(loaded)) if self.key is None and len(loaded) == 1 else self.key
         if key not in loaded:
             raise ParameterError(
-                f"key should name an array of {path}, but {key!r} came. "
+                f"key must be the name of an array in {path}, got {key!r}. "
                 f"Choose among {', '.join(map(repr, loaded))}."
             )
         return loaded[key]
 
 
 def shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the arrays in an .npz file, none of which is unpacked.
+    """Return the shapes of the arrays in an .npz file, without unpacking them.
 
     Examples
     --------
@@ -168,13 +167,13 @@ def shapes(path: Path) -> dict[str, tuple[int, ...]]:
     {'a': (3,), 'b': (2, 5)}
     """
     try:
-        return {name.removesuffix(".npy"): shape for name, shape, _ in _announced(path)}
+        return {name.removesuffix(".npy"): shape for name, shape, _ in _headers(path)}
     except (EOFError, OSError, BadZipFile, ValueError) as error:
-        raise _broken(path, error) from error
+        raise _unreadable(path, error) from error
 
 
-def _announced(path: Path) -> Iterator[tuple[str, tuple[int, ...], int]]:
-    """Yield name, shape and bytes of each array as the headers have them."""
+def _headers(path: Path) -> Iterator[tuple[str, tuple[int, ...], int]]:
+    """Yield the name, shape and number of bytes that the header of each array declares."""
     with ZipFile(path) as file:
         for entry in file.infolist():
             with file.open(entry) as part:
@@ -189,24 +188,24 @@ def _announced(path: Path) -> Iterator[tuple[str, tuple[int, ...], int]]:
 
 
 def _check_sizes(path: Path) -> None:
-    """Raise if the arrays of an .npz file would not fit into memory."""
-    total = sum(n_bytes for _, _, n_bytes in _announced(path))
-    if total > _MOST_BYTES:
+    """Raise if the unpacked arrays of an .npz file exceed the limit."""
+    total = sum(n_bytes for _, _, n_bytes in _headers(path))
+    if total > _MAX_UNPACKED_BYTES:
         raise InputError(
-            f"{path} should have at most {_MOST_BYTES} bytes when it is unpacked, but it has "
-            f"{total}. Save large arrays as .npy, of which only the rows that are needed are read."
+            f"{path} must have at most {_MAX_UNPACKED_BYTES} bytes when unpacked, got {total}. "
+            "Save large arrays as .npy: such a file is read row by row."
         )
 
 
-def _plain(rows: Any, dtype: np.dtype[Any]) -> Any:
-    """Return rows as a plain array, with NaN where they are masked."""
+def _filled(rows: Any, dtype: np.dtype[Any]) -> Any:
+    """Return rows as a plain array, with NaN for masked entries."""
     if isinstance(rows, np.ma.MaskedArray):
         return np.ma.filled(rows.astype(dtype), np.nan)
     return np.asarray(rows)
 
 
-def _broken(path: Path, error: Exception) -> InputError:
+def _unreadable(path: Path, error: Exception) -> InputError:
     return InputError(
-        f"{path} should be an array of numbers as numpy.save or numpy.savez write it, but it "
-        f"cannot be read: {error}. Write it again, without objects in it."
+        f"{path} must be an array of numbers written by numpy.save or numpy.savez, got an "
+        f"unreadable file: {error}. Save it again, as an array without Python objects."
     )

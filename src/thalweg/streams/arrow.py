@@ -1,4 +1,4 @@
-"""Samples from the rows of Arrow and Feather files."""
+"""Read samples from the rows of Arrow and Feather files."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from thalweg._typing import Array
-from thalweg.streams._arrow import block_size, numeric_places, rows, unreadable
-from thalweg.streams._files import check_dtype, existing, need
+from thalweg.streams._arrow import block_size, numeric_columns, rows, unreadable
+from thalweg.streams._files import check_dtype, existing_file, need
 from thalweg.streams._stream import Batch, Source, check_cut, rebatch
 
 __all__ = ["ArrowStream"]
@@ -18,23 +18,23 @@ __all__ = ["ArrowStream"]
 
 @dataclass(frozen=True, eq=False)
 class ArrowStream(Source):
-    """The rows of an Arrow file, in the file or in the stream format; nulls are gaps.
+    """Read the rows of an Arrow file, in the file or the stream format; nulls are gaps.
 
-    The file is mapped, and the rows of one batch at a time are copied from it.
+    The file is memory-mapped; the rows of one batch at a time are copied.
 
     Parameters
     ----------
     source : path
         An ``.arrow``, ``.arrows``, ``.feather`` or ``.ipc`` file.
     columns : list of str or int, or None, default=None
-        Names or places of the columns, in the order they shall have; None takes all.
+        Names or indices of the columns, in this order; None selects all.
     dtype : 'float64' or 'float32', default='float64'
         Type of the batches.
 
     Attributes
     ----------
     n_features, n_samples : int
-        Columns and rows.
+        Number of columns and rows.
     columns_ : list of str
         Names of the columns.
 
@@ -58,7 +58,7 @@ class ArrowStream(Source):
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".arrows", ".feather", ".ipc")
 
     def __post_init__(self) -> None:
-        existing(self.source)
+        existing_file(self.source)
         check_dtype(self.dtype)
 
     @property
@@ -76,11 +76,11 @@ class ArrowStream(Source):
     def columns_(self) -> list[str]:
         """Names of the columns."""
         with self._reader() as reader:
-            places = numeric_places(reader.schema, self.columns, self._path)
-            return [reader.schema.names[place] for place in places]
+            indices = numeric_columns(reader.schema, self.columns, self._path)
+            return [reader.schema.names[index] for index in indices]
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` rows at a time, from row ``start`` on."""
+        """Yield batches of ``size`` rows, the first at row ``start``."""
         check_cut(size, start)
         with self._reader() as reader:
             yield from rebatch(self._pieces(reader, size, start), size, start)
@@ -91,13 +91,13 @@ class ArrowStream(Source):
 
     def _pieces(self, reader: Any, size: int, start: int) -> Iterator[Array]:
         names, dtype = self.columns_, check_dtype(self.dtype)
-        each = block_size(size, len(names))
+        n_rows = block_size(size, len(names))
         for block in _blocks(reader):
             skipped = min(start, block.num_rows)
             start -= skipped
             block = block.select(names)
-            for begin in range(skipped, block.num_rows, each):
-                yield rows(block.slice(begin, each), dtype)
+            for begin in range(skipped, block.num_rows, n_rows):
+                yield rows(block.slice(begin, n_rows), dtype)
 
     @contextmanager
     def _reader(self) -> Iterator[Any]:
@@ -113,7 +113,7 @@ class ArrowStream(Source):
 
 
 def _blocks(reader: Any) -> Iterator[Any]:
-    """Yield the record batches of a file or of a stream."""
+    """Yield the record batches of a file or stream reader."""
     if hasattr(reader, "num_record_batches"):
         yield from map(reader.get_batch, range(reader.num_record_batches))
     else:

@@ -1,4 +1,4 @@
-"""Samples from the rows of CSV and TSV files, also of files that are still growing."""
+"""Read samples from the rows of CSV and TSV files, which may still be growing."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -15,71 +15,71 @@ import numpy as np
 
 from thalweg._checks import require_nonnegative, require_positive
 from thalweg.errors import InputError, ParameterError
-from thalweg.streams._files import check_dtype, existing, pick
+from thalweg.streams._files import check_dtype, column_indices, existing_file
 from thalweg.streams._lines import Tail, lines
 from thalweg.streams._stream import Batch, Source, check_cut, collect
 
 __all__ = ["CsvStream"]
 
-_WIDEST = 100_000  # columns
+_MAX_COLUMNS = 100_000  # safety limit: wider text tables are rejected
 _MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?")
 
 
 class _Row(NamedTuple):
-    line: int  # where the row ends in the file, counted from 1
+    line: int  # last line of the row in the file, counted from 1
     cells: list[str]
 
 
 class _Head(NamedTuple):
-    """What the first row tells."""
+    """Layout of the table, from its first row."""
 
     delimiter: str
     has_names: bool
     names: list[str]
-    places: list[int]
+    indices: list[int]  # of the selected columns
 
 
 @dataclass(frozen=True, eq=False)
 class CsvStream(Source):
-    r"""The rows of a table in text; a cell without a number is a gap.
+    r"""Read the rows of a text table; empty cells and missing-value markers are gaps.
 
-    Rows are read as they are needed, and those before ``start`` are passed over. With
-    ``follow=True`` the end of the file is not the end: more rows are waited for, and a batch
-    comes when it is full.
+    The file is read sequentially; rows before ``start`` are skipped. With ``follow=True`` the
+    stream waits for more rows at the end of the file, and yields a batch once it is full.
 
     Parameters
     ----------
     source : path
         A ``.csv``, ``.tsv`` or ``.tab`` file.
     columns : list of str or int, or None, default=None
-        Names or places of the columns, in the order they shall have; None takes all.
+        Names or indices of the columns, in this order; None selects all.
     delimiter : str or None, default=None
-        What stands between cells; None looks for a comma, semicolon or tab in the first row.
+        Character between cells; None takes the most frequent of comma, semicolon and tab in the
+        first row.
     header : bool or None, default=None
-        Whether the first row has names; None looks whether it has text.
+        Whether the first row holds column names; None assumes so if it has a non-numeric cell.
     decimal : str, default='.'
-        The decimal mark.
+        Decimal mark.
     missing : tuple of str
-        Cells that are gaps.
+        Cells that mark a missing value.
     encoding : str, default='utf-8'
-        Encoding of the text, one in which a line ends as in ASCII.
+        Encoding of the text; line ends must be encoded as in ASCII.
     dtype : 'float64' or 'float32', default='float64'
         Type of the batches.
     follow : bool, default=False
-        Whether to wait for more rows at the end.
+        Whether to wait for more rows at the end of the file.
     poll : float, default=0.5
-        Seconds between two looks at a growing file.
+        Seconds between two checks of a growing file.
     patience : float or None, default=None
-        Seconds without a new row after which a growing file has ended; None waits for ever.
+        Seconds without a new row after which the stream ends; None waits forever.
 
     Attributes
     ----------
     n_features : int
         Number of columns.
     n_samples : None
-        Not known before the file is read.
+        Unknown before the file is read.
     columns_ : list of str
-        Names of the columns; their places if there are no names.
+        Names of the columns; their indices if the file has no names.
 
     Examples
     --------
@@ -109,39 +109,39 @@ class CsvStream(Source):
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab")
 
     def __post_init__(self) -> None:
-        existing(self.source)
+        existing_file(self.source)
         check_dtype(self.dtype)
         require_positive(poll=self.poll)
         if self.patience is not None:
             require_nonnegative(patience=self.patience)
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise ParameterError(
-                f"delimiter should be one character, but {self.delimiter!r} came. "
-                "Give one such as delimiter=';'."
+                f"delimiter must be a single character, got {self.delimiter!r}. "
+                "Example: delimiter=';'."
             )
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return len(self._head.places)
+        return len(self._head.indices)
 
     @property
     def n_samples(self) -> None:
-        """Not known before the file is read."""
+        """Unknown before the file is read."""
         return
 
     @property
     def read_ahead(self) -> bool:
-        """Whether there is anything to read: a file that is followed is waited for."""
+        """Whether to prefetch: not for a followed file, whose next rows may not exist yet."""
         return not self.follow
 
     @property
     def columns_(self) -> list[str]:
         """Names of the columns."""
-        return [self._head.names[place] for place in self._head.places]
+        return [self._head.names[index] for index in self._head.indices]
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` rows at a time, from row ``start`` on."""
+        """Yield batches of ``size`` rows, the first at row ``start``."""
         check_cut(size, start)
         head, dtype = self._head, check_dtype(self.dtype)
         rows = islice(self._rows(head.delimiter), start + head.has_names, None)
@@ -158,7 +158,7 @@ class CsvStream(Source):
         return lines(self._path, self.encoding, tail)
 
     def _rows(self, delimiter: str) -> Iterator[_Row]:
-        """Yield the rows, without those that are blank."""
+        """Yield the rows, except blank ones."""
         reader = csv.reader(self._lines, delimiter=delimiter)
         try:
             for cells in reader:
@@ -166,28 +166,27 @@ class CsvStream(Source):
                     yield _Row(reader.line_num, cells)
         except csv.Error as error:
             raise InputError(
-                f"{self._path} should be a table in text, but line {reader.line_num} is none: "
-                f"{error}. Look for a quote that is not closed."
+                f"{self._path} must be a text table, got an invalid line {reader.line_num}: "
+                f"{error}. Look for an unclosed quote."
             ) from error
 
     @cached_property
     def _head(self) -> _Head:
         line = next((line for line in self._lines if line.strip()), None)
         if line is None:
-            raise InputError(
-                f"{self._path} should be a table, but it is empty. Write at least one row."
-            )
+            raise InputError(f"{self._path} must have at least one row, got an empty file.")
         delimiter = self.delimiter or max(",;\t", key=line.count)
-        if line.count(delimiter) >= _WIDEST:
+        if line.count(delimiter) >= _MAX_COLUMNS:
             raise InputError(
-                f"{self._path} should have at most {_WIDEST} columns, but it has more than "
-                f"{line.count(delimiter)}. Save so wide a table as .npy or .parquet."
+                f"{self._path} must have at most {_MAX_COLUMNS} columns, got more than "
+                f"{line.count(delimiter)}. Save a table this wide as .npy or .parquet."
             )
         first = next(self._rows(delimiter)).cells
         has_names = self.header if self.header is not None else not all(map(self._is_number, first))
-        plain = [str(place) for place in range(len(first))]
-        names = [cell.strip() for cell in first] if has_names else plain
-        return _Head(delimiter, has_names, names, pick(names, self.columns, self._path))
+        numbers = [str(index) for index in range(len(first))]
+        names = [cell.strip() for cell in first] if has_names else numbers
+        indices = column_indices(names, self.columns, self._path)
+        return _Head(delimiter, has_names, names, indices)
 
     def _is_number(self, cell: str) -> bool:
         try:
@@ -208,26 +207,26 @@ class CsvStream(Source):
 
     @cached_property
     def _plain(self) -> bool:
-        """Whether what float() reads is the number meant: no gap looks like a number."""
+        """Whether float() alone parses cells correctly: no missing marker looks like a number."""
         return self.decimal == "." and not any(_is_finite(text) for text in self.missing)
 
     def _numbers(self, row: _Row, head: _Head) -> list[float]:
         if len(row.cells) != len(head.names):
             raise InputError(
-                f"{self._path} should have {len(head.names)} cells in each row, but line "
-                f"{row.line} has {len(row.cells)}. Correct the line, or name the delimiter."
+                f"{self._path} must have {len(head.names)} cells in each row, got "
+                f"{len(row.cells)} in line {row.line}. Correct the line, or pass delimiter=."
             )
-        cells = [row.cells[place] for place in head.places]
-        if self._plain:  # most rows have numbers only, and are fast
+        cells = [row.cells[index] for index in head.indices]
+        if self._plain:  # fast path for rows without gaps
             with suppress(ValueError):
                 return list(map(float, cells))
         try:
             return [self._number(cell) for cell in cells]
         except ValueError:
-            place = next(p for p in head.places if not self._is_number(row.cells[p]))
+            bad = next(i for i in head.indices if not self._is_number(row.cells[i]))
         raise InputError(
-            f"{self._path} should have numbers in column {head.names[place]!r}, but line "
-            f"{row.line} has {row.cells[place]!r}. Choose other columns with columns=[...], or "
+            f"{self._path} must have numbers in column {head.names[bad]!r}, got "
+            f"{row.cells[bad]!r} in line {row.line}. Choose other columns with columns=[...], or "
             "add the text to missing=(...) if it marks a gap."
         )
 

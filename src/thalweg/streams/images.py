@@ -1,4 +1,4 @@
-"""Samples from a folder of images."""
+"""Read samples from a folder of images."""
 
 import re
 from collections.abc import Iterator
@@ -18,35 +18,35 @@ from thalweg.streams._stream import Batch, Source, check_cut, collect
 
 __all__ = ["ImageStream"]
 
-# Pillow recognises a file by its content, and runs Ghostscript on PostScript: only the formats of
-# the suffixes are tried.
+# Pillow detects the format from the content, and runs Ghostscript on PostScript: allow only the
+# formats of the suffixes.
 _FORMATS = ("BMP", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 
 
 @dataclass(frozen=True, eq=False)
 class ImageStream(Source):
-    """The images of a folder, one sample each, with values from 0 to 1.
+    """Read the images of a folder, one sample each, scaled to values from 0 to 1.
 
-    They come in natural order: ``2.png`` before ``10.png``. Pixels that are wholly transparent are
-    gaps. Images of floating-point numbers are taken as they are.
+    Images are sorted in natural order: ``2.png`` before ``10.png``. Fully transparent pixels are
+    gaps. Floating-point images are not scaled.
 
     Parameters
     ----------
     source : path or str
         A folder, a pattern such as ``"frames/*.png"``, or one image.
     size : (int, int) or None, default=None
-        Height and width to which images are resized; None asks for images of one size.
+        Height and width to which images are resized; None requires images of equal size.
     colour : bool, default=False
-        Whether a sample has red, green and blue of each pixel, or its luminance.
+        Whether a pixel has three values, red, green and blue; otherwise its luminance.
     dtype : 'float32' or 'float64', default='float32'
         Type of the batches.
 
     Attributes
     ----------
     n_features, n_samples : int
-        Numbers in an image, and images.
+        Number of values per image, and number of images.
     shape : tuple of int
-        Height and width; 3 behind them with colour.
+        (height, width), or (height, width, 3) with colour.
     paths : list of Path
         The files, one per sample.
 
@@ -85,8 +85,8 @@ class ImageStream(Source):
         check_dtype(self.dtype)
         if not self.paths:
             raise InputError(
-                f"{self.source} should be a folder of images, or a pattern that some match, but "
-                f"there are none. Images end in {', '.join(self.suffixes)}."
+                f"{self.source} must be a folder of images, or a pattern that matches some, got "
+                f"no images. Images end in {', '.join(self.suffixes)}."
             )
 
     @cached_property
@@ -95,7 +95,7 @@ class ImageStream(Source):
         source = Path(self.source)
         if source.is_dir():
             found = [path for path in source.iterdir() if path.suffix.lower() in self.suffixes]
-            _refuse_strangers(found, source)
+            _reject_outside_links(found, source)
         elif source.exists():
             found = [source]
         else:
@@ -109,16 +109,16 @@ class ImageStream(Source):
 
     @property
     def n_features(self) -> int:
-        """Numbers in an image."""
+        """Number of values per image."""
         return int(np.prod(self.shape))
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Height and width; 3 behind them with colour."""
+        """Shape of an image: (height, width), or (height, width, 3) with colour."""
         return self._read(self.paths[0]).shape
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` images at a time, from image ``start`` on."""
+        """Yield batches of ``size`` images, the first at image ``start``."""
         check_cut(size, start)
         images = map(self._sample, self.paths[start:])
         yield from collect(images, size, start, np.array)
@@ -127,8 +127,9 @@ class ImageStream(Source):
         pixels = self._read(path)
         if pixels.shape != self.shape:
             raise InputError(
-                f"Images should have one size, but {self.paths[0]} has {_by(self.shape)} pixels "
-                f"and {path} has {_by(pixels.shape)}. Give size=(height, width) to resize them."
+                f"Images must have equal sizes, got {_size_text(self.shape)} pixels in "
+                f"{self.paths[0]} and {_size_text(pixels.shape)} in {path}. Pass "
+                "size=(height, width) to resize them."
             )
         return pixels.ravel()
 
@@ -139,30 +140,30 @@ class ImageStream(Source):
                 pixels = _pixels(image, self.size, self.colour)
         except (OSError, SyntaxError, opener.DecompressionBombError) as error:
             raise InputError(
-                f"{path} should be an image, but it cannot be read: {error}. "
-                "Take it out of the folder, or copy it again."
+                f"{path} must be an image, got an unreadable file: {error}. "
+                "Remove it from the folder, or copy it again."
             ) from error
-        found: Array = pixels.astype(check_dtype(self.dtype), copy=False)
-        return found
+        converted: Array = pixels.astype(check_dtype(self.dtype), copy=False)
+        return converted
 
 
-def _refuse_strangers(paths: list[Path], folder: Path) -> None:
-    """Raise if an image of a folder is a link to something outside of it."""
+def _reject_outside_links(paths: list[Path], folder: Path) -> None:
+    """Raise if an image is a symbolic link to a file outside the folder."""
     inside = folder.resolve()
     for path in paths:
         if path.is_symlink() and not path.resolve().is_relative_to(inside):
             raise InputError(
-                f"{folder} should have its own images, but {path.name} is a link to "
-                f"{path.resolve()}. Copy the image there, or name a pattern such as '*.png', "
-                "which follows links."
+                f"{folder} must contain its images, got {path.name}, a symbolic link to "
+                f"{path.resolve()}. Copy the image into the folder, or pass a pattern such as "
+                "'*.png', which follows links."
             )
 
 
 def _pixels(image: Any, size: tuple[int, int] | None, colour: bool) -> Any:
-    """Return an image as an array of floats, with NaN where it is transparent."""
-    deep = image.mode.startswith("I;16")
-    if deep or image.mode == "F":  # one channel, which Pillow resizes in floats only
-        pixels = _resized(image.convert("F"), size) / np.float32(65535 if deep else 1)
+    """Convert an image to an array of floats, with NaN for transparent pixels."""
+    is_16_bit = image.mode.startswith("I;16")
+    if is_16_bit or image.mode == "F":  # Pillow resizes these single-channel modes only as floats
+        pixels = _resized(image.convert("F"), size) / np.float32(65535 if is_16_bit else 1)
         return np.repeat(pixels[..., None], 3, axis=2) if colour else pixels
     plain = "RGB" if colour else "L"
     if not image.has_transparency_data:
@@ -179,10 +180,10 @@ def _resized(image: Any, size: tuple[int, int] | None) -> Any:
 
 
 def _natural(path: Path) -> list[Any]:
-    """Return a key by which numbers inside of names sort as numbers."""
+    """Return a sort key that compares numbers in names by value."""
     parts = re.split(r"(\d+)", str(path))
     return [int(part) if part.isdecimal() else part.casefold() for part in parts] + [str(path)]
 
 
-def _by(shape: tuple[int, ...]) -> str:
+def _size_text(shape: tuple[int, ...]) -> str:
     return f"{shape[0]} x {shape[1]}"

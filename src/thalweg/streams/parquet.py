@@ -1,4 +1,4 @@
-"""Samples from the rows of Parquet files."""
+"""Read samples from the rows of Parquet files."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from thalweg._typing import Array
-from thalweg.streams._arrow import block_size, numeric_places, rows, unreadable
-from thalweg.streams._files import check_dtype, existing, need
+from thalweg.streams._arrow import block_size, numeric_columns, rows, unreadable
+from thalweg.streams._files import check_dtype, existing_file, need
 from thalweg.streams._stream import Batch, Source, check_cut, rebatch
 
 __all__ = ["ParquetStream"]
@@ -18,23 +18,23 @@ __all__ = ["ParquetStream"]
 
 @dataclass(frozen=True, eq=False)
 class ParquetStream(Source):
-    """The rows of a Parquet file; nulls are gaps.
+    """Read the rows of a Parquet file; nulls are gaps.
 
-    Row groups before ``start`` are not read.
+    Row groups before ``start`` are skipped.
 
     Parameters
     ----------
     source : path
         A ``.parquet`` or ``.pq`` file.
     columns : list of str or int, or None, default=None
-        Names or places of the columns, in the order they shall have; None takes all.
+        Names or indices of the columns, in this order; None selects all.
     dtype : 'float64' or 'float32', default='float64'
         Type of the batches.
 
     Attributes
     ----------
     n_features, n_samples : int
-        Columns and rows.
+        Number of columns and rows.
     columns_ : list of str
         Names of the columns.
 
@@ -58,7 +58,7 @@ class ParquetStream(Source):
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
 
     def __post_init__(self) -> None:
-        existing(self.source)
+        existing_file(self.source)
         check_dtype(self.dtype)
 
     @property
@@ -77,10 +77,10 @@ class ParquetStream(Source):
         """Names of the columns."""
         with self._file() as file:
             schema = file.schema_arrow
-            return [schema.names[p] for p in numeric_places(schema, self.columns, self._path)]
+            return [schema.names[i] for i in numeric_columns(schema, self.columns, self._path)]
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` rows at a time, from row ``start`` on."""
+        """Yield batches of ``size`` rows, the first at row ``start``."""
         check_cut(size, start)
         with self._file() as file:
             yield from rebatch(self._blocks(file, size, start), size, start)
@@ -95,8 +95,8 @@ class ParquetStream(Source):
             first, start = first + 1, start - n
         names, dtype = self.columns_, check_dtype(self.dtype)
         groups = range(first, n_groups)
-        rows_each = block_size(size, len(names))
-        for block in file.iter_batches(batch_size=rows_each, row_groups=groups, columns=names):
+        n_rows = block_size(size, len(names))
+        for block in file.iter_batches(batch_size=n_rows, row_groups=groups, columns=names):
             skipped = min(start, block.num_rows)
             start -= skipped
             yield rows(block.select(names).slice(skipped), dtype)

@@ -1,4 +1,4 @@
-"""A stream several times over."""
+"""Repeat a stream for several epochs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ from thalweg.streams._stream import Batch, Stream, check_cut, rebatch
 
 __all__ = ["Repeated"]
 
-_COUNTED = 1024  # samples that are read at a time to count them
+_COUNT_BATCH_SIZE = 1024  # samples read at a time to count a stream; affects memory only
 
 
 @dataclass(frozen=True, eq=False)
 class Repeated:
-    """A stream several times over, as one longer stream.
+    """Concatenate several epochs of a stream to one longer stream.
 
-    Samples are numbered on from one epoch to the next, and a batch may hold the end of one and
-    the beginning of the next. To begin behind the first sample, the length of the stream has to be
-    known; where it is not, all of it is read once.
+    Sample numbers continue from one epoch to the next, and a batch may span two epochs. A
+    ``start`` above 0 needs the length of the stream; if it is unknown, the stream is read once to
+    count its samples.
 
     Parameters
     ----------
     stream : Stream
-        What is repeated.
+        Stream to repeat.
     epochs : int, default=2
-        How many times.
+        Number of epochs.
 
     Attributes
     ----------
     n_features, n_samples : int
-        Width, and samples of all epochs.
+        Number of columns, and number of samples in all epochs.
 
     Examples
     --------
@@ -49,35 +49,35 @@ class Repeated:
 
     @property
     def n_features(self) -> int:
-        """Width of the batches."""
+        """Number of columns of each batch."""
         return self.stream.n_features
 
     @property
     def n_samples(self) -> int | None:
-        """Samples of all epochs, where that is known."""
-        inside = self.stream.n_samples
-        return None if inside is None else self.epochs * inside
+        """Number of samples in all epochs; None if unknown."""
+        per_epoch = self.stream.n_samples
+        return None if per_epoch is None else self.epochs * per_epoch
 
     @property
     def read_ahead(self) -> bool:
-        """Whether it pays to read the stream inside before its samples are needed."""
+        """Whether to prefetch the wrapped stream."""
         return getattr(self.stream, "read_ahead", False)
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` samples at a time, from sample ``start`` of all epochs on."""
+        """Yield batches of ``size`` samples, the first at sample ``start``, over all epochs."""
         check_cut(size, start)
         return rebatch(self._blocks(size, start), size, start)
 
     def _blocks(self, size: int, start: int) -> Iterator[Any]:
-        epoch, passed = divmod(start, max(self._length, 1)) if start else (0, 0)
+        epoch, skipped = divmod(start, max(self._length, 1)) if start else (0, 0)
         for _ in range(epoch, self.epochs):
-            for batch in self.stream.batches(size, passed):
+            for batch in self.stream.batches(size, skipped):
                 yield batch.X
-            passed = 0
+            skipped = 0
 
     @cached_property
     def _length(self) -> int:
         known = self.stream.n_samples
         if known is not None:
             return known
-        return sum(batch.X.shape[0] for batch in self.stream.batches(_COUNTED))
+        return sum(batch.X.shape[0] for batch in self.stream.batches(_COUNT_BATCH_SIZE))

@@ -1,4 +1,4 @@
-"""A stream in another order."""
+"""Shuffle a stream in blocks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,25 +14,24 @@ __all__ = ["Shuffled"]
 
 @dataclass(frozen=True, eq=False)
 class Shuffled:
-    """A stream whose samples are shuffled, ``buffer`` of them at a time.
+    """Shuffle the samples of a stream within blocks of ``buffer`` samples.
 
-    The order within a block follows from the seed and the number of the block alone, so that it
-    is the same from wherever one begins. Around a :class:`Repeated` stream the order differs
-    from epoch to epoch.
+    The order within a block depends only on the seed and the block number, so any ``start`` gives
+    the same order. A shuffled :class:`Repeated` stream has a different order in each epoch.
 
     Parameters
     ----------
     stream : Stream
-        What is shuffled.
+        Stream to shuffle.
     buffer : int, default=1024
-        Samples that are in memory and shuffled together.
+        Number of samples held in memory and shuffled together.
     seed : int, default=0
-        Which order.
+        Seed of the order.
 
     Attributes
     ----------
     n_features, n_samples : int
-        Those of the stream inside.
+        Number of columns and samples of the wrapped stream.
 
     Examples
     --------
@@ -54,27 +53,27 @@ class Shuffled:
 
     @property
     def n_features(self) -> int:
-        """Width of the batches."""
+        """Number of columns of each batch."""
         return self.stream.n_features
 
     @property
     def n_samples(self) -> int | None:
-        """Samples in the stream, where that is known."""
+        """Number of samples in the stream; None if unknown."""
         return self.stream.n_samples
 
     @property
     def read_ahead(self) -> bool:
-        """Whether it pays to read the stream inside before its samples are needed."""
+        """Whether to prefetch the wrapped stream."""
         return getattr(self.stream, "read_ahead", False)
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` samples at a time, from the one at place ``start`` of the new order on."""
+        """Yield batches of ``size`` samples, the first at index ``start`` of the new order."""
         check_cut(size, start)
         return rebatch(self._blocks(start), size, start)
 
     def _blocks(self, start: int) -> Iterator[Any]:
-        number, passed = divmod(start, self.buffer)
-        for block in self.stream.batches(self.buffer, start - passed):
+        number, skipped = divmod(start, self.buffer)
+        for block in self.stream.batches(self.buffer, start - skipped):
             order = np.random.default_rng([self.seed, number]).permutation(block.X.shape[0])
-            yield block.X[order[passed:]]
-            number, passed = number + 1, 0
+            yield block.X[order[skipped:]]
+            number, skipped = number + 1, 0

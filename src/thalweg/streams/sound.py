@@ -1,4 +1,4 @@
-"""Samples from a sound: the power of its frequencies, one moment after the other."""
+"""Read samples from a sound: the frames of its power spectrogram."""
 
 import warnings
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import numpy as np
 from thalweg._checks import require_whole
 from thalweg._typing import Array
 from thalweg.errors import InputError
-from thalweg.streams._files import check_dtype, existing
+from thalweg.streams._files import check_dtype, existing_file
 from thalweg.streams._stream import Batch, Source, check_cut
 
 __all__ = ["SoundStream"]
@@ -21,31 +21,31 @@ __all__ = ["SoundStream"]
 
 @dataclass(frozen=True, eq=False)
 class SoundStream(Source):
-    """The power spectrogram of a WAV file, as the Itakura-Saito loss likes it.
+    """Compute the power spectrogram of a WAV file, suited to the Itakura-Saito loss.
 
-    Sample k is |DFT|^2 of ``window`` values from k ``hop`` on, under a Hann window whose sum is
-    one; a sine of amplitude 1 has the power 1/4. Channels are averaged. The file is mapped, except
-    for values of 24 bits, which are read into memory.
+    Frame k is ``|DFT(w * x[k hop : k hop + window])|^2`` with a Hann window w of sum 1: a sine of
+    amplitude 1 has power 1/4. Channels are averaged. The file is memory-mapped; 24-bit files are
+    read into memory.
 
     Parameters
     ----------
     source : path
-        A ``.wav`` file of whole or floating-point numbers.
+        A ``.wav`` file of integers or floating-point numbers.
     window : int, default=1024
-        Values that are transformed together.
+        Length of a frame in audio samples.
     hop : int or None, default=None
-        Values from one sample to the next; None is a quarter of the window.
+        Audio samples between the starts of two frames; None is a quarter of the window.
     dtype : 'float64' or 'float32', default='float64'
         Type of the batches.
 
     Attributes
     ----------
     n_features, n_samples : int
-        Frequencies, and moments.
+        Number of frequencies and of frames.
     frequencies : array of shape (n_features,)
-        In Hertz.
+        Frequencies in Hertz.
     rate : int
-        Values of the sound per second.
+        Sampling rate: audio samples per second.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class SoundStream(Source):
     suffixes: ClassVar[tuple[str, ...]] = (".wav",)
 
     def __post_init__(self) -> None:
-        existing(self.source)
+        existing_file(self.source)
         check_dtype(self.dtype)
         require_whole(2, window=self.window)
         require_whole(1, hop=self._hop)
@@ -83,29 +83,29 @@ class SoundStream(Source):
 
     @property
     def n_samples(self) -> int:
-        """Number of moments."""
+        """Number of frames."""
         return 1 + (len(self._sound[1]) - self.window) // self._hop
 
     @property
     def frequencies(self) -> Array:
-        """The frequencies in Hertz."""
+        """Frequencies in Hertz."""
         return np.fft.rfftfreq(self.window, 1 / self.rate)
 
     @property
     def rate(self) -> int:
-        """Values of the sound per second."""
+        """Sampling rate: audio samples per second."""
         return self._sound[0]
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` moments at a time, from moment ``start`` on."""
+        """Yield batches of ``size`` frames, the first at frame ``start``."""
         check_cut(size, start)
         hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(self.window) / self.window)
         hann /= hann.sum()
         for begin in range(start, self.n_samples, size):
             n = min(size, self.n_samples - begin)
             values = self._values(begin * self._hop, (n - 1) * self._hop + self.window)
-            pieces = np.lib.stride_tricks.sliding_window_view(values, self.window)[:: self._hop]
-            power = np.abs(np.fft.rfft(pieces * hann)) ** 2
+            frames = np.lib.stride_tricks.sliding_window_view(values, self.window)[:: self._hop]
+            power = np.abs(np.fft.rfft(frames * hann)) ** 2
             yield Batch(begin, power.astype(check_dtype(self.dtype)))
 
     @property
@@ -113,14 +113,14 @@ class SoundStream(Source):
         return max(1, self.window // 4) if self.hop is None else self.hop
 
     def _values(self, begin: int, n: int) -> Array:
-        """Return some values of the sound, from -1 to 1, its channels averaged."""
+        """Return ``n`` audio samples, scaled to [-1, 1] and averaged over channels."""
         raw = np.asarray(self._sound[1][begin : begin + n])
         values: Array = raw.astype(np.float64).reshape(n, -1).mean(axis=1)
         if raw.dtype.kind == "f":
             return values
-        half = 2.0 ** (8 * raw.dtype.itemsize - 1)
-        silence = 1.0 if raw.dtype.kind == "u" else 0.0  # 8 bits have no sign
-        return values / half - silence
+        full_scale = 2.0 ** (8 * raw.dtype.itemsize - 1)
+        offset = 1.0 if raw.dtype.kind == "u" else 0.0  # 8-bit samples are unsigned
+        return values / full_scale - offset
 
     @cached_property
     def _sound(self) -> tuple[int, Any]:
@@ -129,13 +129,13 @@ class SoundStream(Source):
             rate, values = _load(path)
         except (EOFError, OSError, ValueError, Warning) as error:
             raise InputError(
-                f"{path} should be a WAV file, but it cannot be read: {error}. It may be "
-                "truncated, or compressed: save it again as plain WAV."
+                f"{path} must be a WAV file, got an unreadable file: {error}. It may be "
+                "truncated or compressed: save it again as uncompressed WAV."
             ) from error
         if len(values) < self.window:
             raise InputError(
-                f"{path} should have {self.window} values or more, but it has {len(values)}. "
-                "Give a smaller window."
+                f"{path} must have at least {self.window} audio samples, got {len(values)}. "
+                "Use a smaller window."
             )
         return rate, values
 
@@ -144,8 +144,8 @@ def _load(path: Path) -> tuple[int, Any]:
     from scipy.io import wavfile
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error", wavfile.WavFileWarning)  # a file that ends early
-        warnings.filterwarnings("ignore", "Chunk", wavfile.WavFileWarning)  # titles and the like
+        warnings.simplefilter("error", wavfile.WavFileWarning)  # truncated files
+        warnings.filterwarnings("ignore", "Chunk", wavfile.WavFileWarning)  # unused metadata
         try:
             rate, values = wavfile.read(path, mmap=True)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Samples from lines of text: how much each word weighs in each line."""
+"""Read samples from lines of text: one TF-IDF row per line."""
 
 import re
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ from scipy import sparse
 from thalweg._checks import require_whole
 from thalweg._typing import Array
 from thalweg.errors import InputError, ParameterError
-from thalweg.streams._files import check_dtype, existing
+from thalweg.streams._files import check_dtype, existing_file
 from thalweg.streams._lines import lines
 from thalweg.streams._stream import Batch, Source, check_cut, collect
 
@@ -26,14 +26,14 @@ __all__ = ["TextStream", "Vocabulary"]
 
 
 class Vocabulary(NamedTuple):
-    """The columns of TF-IDF rows.
+    """Describe the columns of TF-IDF rows.
 
     Attributes
     ----------
     terms : tuple of str
-        The word of each column; empty if words were hashed.
+        Word of each column; empty if words are hashed.
     weights : array of shape (n_features,)
-        log(n / df) of each column: the rarer a word, the larger.
+        Inverse document frequency log(n / df) of each column.
 
     Examples
     --------
@@ -49,38 +49,38 @@ class Vocabulary(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TextStream(Source):
-    r"""The lines of a text as sparse TF-IDF rows, [D] VIII-E.
+    r"""Compute a sparse TF-IDF row for each line of a text, [D] VIII-E.
 
-    A word that occurs v times in a line, and in df of all n lines, has the entry
-    (1 + log v) log(n / df). A first pass counts, and keeps the words with the largest sums of
-    entries; the counts of all different words have to fit into memory. With ``hashing=True`` words
-    share columns by a hash of theirs, and the first pass needs no more memory than a row.
+    A word that occurs v times in a line, and in df of the n lines, has the entry
+    ``(1 + log v) log(n / df)``. A first pass counts the words and keeps those with the largest sum
+    of entries; the counts of all distinct words must fit into memory. With ``hashing=True`` a hash
+    maps words to columns, and the first pass needs only the memory of one row.
 
     Parameters
     ----------
     source : path
-        A ``.txt`` file, with one document per line; a blank line is one without words.
+        A ``.txt`` file with one document per line; a blank line is a document without words.
     n_terms : int, default=1000
-        Columns, at most; with hashing exactly.
+        Maximum number of columns; with hashing the exact number.
     hashing : bool, default=False
-        Whether words go to columns by a hash.
+        Whether a hash maps words to columns.
     vocabulary : Vocabulary or None, default=None
-        That of another text, so that this one has the same columns; then nothing is counted.
+        Vocabulary of another text, to get the same columns; the first pass is then skipped.
     stop_words : collection of str
-        Words that are left out, in lower case.
+        Words to ignore, in lower case.
     pattern : str
-        Regular expression of a word; by default two letters or more.
+        Regular expression of a word; by default two or more letters.
     encoding : str, default='utf-8'
-        Encoding of the text, one in which a line ends as in ASCII.
+        Encoding of the text; line ends must be encoded as in ASCII.
     dtype : 'float64' or 'float32', default='float64'
         Type of the batches.
 
     Attributes
     ----------
     n_features, n_samples : int
-        Columns and lines.
+        Number of columns and lines.
     words : Vocabulary
-        What the columns mean.
+        Terms and weights of the columns.
 
     Examples
     --------
@@ -107,15 +107,15 @@ class TextStream(Source):
     suffixes: ClassVar[tuple[str, ...]] = (".txt",)
 
     def __post_init__(self) -> None:
-        existing(self.source)
+        existing_file(self.source)
         check_dtype(self.dtype)
         require_whole(1, n_terms=self.n_terms)
         try:
             re.compile(self.pattern)
         except re.error as error:
             raise ParameterError(
-                f"pattern should be a regular expression, but {self.pattern!r} is none: {error}. "
-                r"Give one such as pattern=r'\w+'."
+                f"pattern must be a regular expression, got {self.pattern!r}: {error}. "
+                r"Example: pattern=r'\w+'."
             ) from error
 
     @property
@@ -130,11 +130,11 @@ class TextStream(Source):
 
     @cached_property
     def words(self) -> Vocabulary:
-        """What the columns mean."""
+        """Terms and weights of the columns."""
         return self._count() if self.vocabulary is None else self.vocabulary
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` lines at a time, from line ``start`` on."""
+        """Yield batches of ``size`` lines, the first at line ``start``."""
         check_cut(size, start)
         counted = map(self._counts, islice(self._lines, start, None))
         yield from collect(counted, size, start, partial(self._rows, self.words.weights))
@@ -144,17 +144,17 @@ class TextStream(Source):
         return lines(Path(self.source), self.encoding)
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {term: place for place, term in enumerate(self.words.terms)}
+    def _columns(self) -> dict[str, int]:
+        return {term: column for column, term in enumerate(self.words.terms)}
 
     @cached_property
     def _word(self) -> re.Pattern[str]:
         return re.compile(self.pattern)
 
     def _counts(self, line: str) -> Counter[Any]:
-        """Return how often each word, or each hash of words, occurs in a line."""
-        found = (match.group() for match in self._word.finditer(line.lower()))
-        words = [word for word in found if word not in self.stop_words]
+        """Count each word of a line, or each hash of words."""
+        matches = (match.group() for match in self._word.finditer(line.lower()))
+        words = [word for word in matches if word not in self.stop_words]
         return Counter(map(self._hash, words)) if self._hashed else Counter(words)
 
     @property
@@ -166,7 +166,7 @@ class TextStream(Source):
         return crc32(word.encode()) % n  # the same in every process, unlike hash()
 
     def _count(self) -> Vocabulary:
-        """Return the vocabulary of all lines."""
+        """Compute the vocabulary of all lines."""
         n = 0
         df: Counter[Any] = Counter()
         sums: defaultdict[Any, float] = defaultdict(float)
@@ -177,22 +177,22 @@ class TextStream(Source):
                 sums[word] += 1 + log(v)
         if not df:
             raise InputError(
-                f"{self.source} should have words, but none was found. Check the file, or the "
-                "pattern of a word."
+                f"{self.source} must have words, got none. Check the file, or the pattern of a "
+                "word."
             )
         if self.hashing:
-            seen = np.array([df[place] for place in range(self.n_terms)])
-            return Vocabulary((), np.log(n / np.maximum(seen, 1)))
+            frequencies = np.array([df[column] for column in range(self.n_terms)])
+            return Vocabulary((), np.log(n / np.maximum(frequencies, 1)))
         norms = {word: sums[word] * log(n / df[word]) for word in df}
         terms = sorted(norms, key=lambda word: (-norms[word], word))[: self.n_terms]
         return Vocabulary(tuple(terms), np.array([log(n / df[term]) for term in terms]))
 
-    def _rows(self, weights: Array, kept: list[Counter[Any]]) -> Any:
-        """Return the TF-IDF rows of lines that were counted, [D] VIII-E."""
+    def _rows(self, weights: Array, word_counts: list[Counter[Any]]) -> Any:
+        """Compute TF-IDF rows from the word counts of lines, [D] VIII-E."""
         data: list[float] = []
         columns: list[int] = []
         ends = [0]
-        for counts in kept:
+        for counts in word_counts:
             known = ((self._column(word), v) for word, v in counts.items())
             for column, v in sorted(pair for pair in known if pair[0] >= 0):
                 columns.append(column)
@@ -203,10 +203,10 @@ class TextStream(Source):
             np.array(columns, np.int32),
             np.array(ends, np.int32),
         )
-        rows = sparse.csr_array(parts, shape=(len(kept), len(weights)))
-        rows.eliminate_zeros()  # of words that every line has
+        rows = sparse.csr_array(parts, shape=(len(word_counts), len(weights)))
+        rows.eliminate_zeros()  # words in all lines have weight 0
         return rows
 
     def _column(self, word: Any) -> int:
-        """Return the column of a word, or of a hash; -1 if it has none."""
-        return int(word) if self._hashed else self._places.get(word, -1)
+        """Return the column of a word or hash; -1 for unknown words."""
+        return int(word) if self._hashed else self._columns.get(word, -1)

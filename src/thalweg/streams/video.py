@@ -1,4 +1,4 @@
-"""Samples from the frames of a video."""
+"""Read samples from the frames of a video."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,17 +13,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from thalweg.errors import InputError, ParameterError
-from thalweg.streams._files import check_dtype, check_size, existing, need
+from thalweg.streams._files import check_dtype, check_size, existing_file, need
 from thalweg.streams._stream import Batch, Source, check_cut, collect
 
 __all__ = ["VideoStream"]
 
-# Seconds, and frames, that may be missing from what a header announces.
-_SLACK, _SLACK_FRAMES = 0.25, 2
-_AGAIN = "It may be truncated, or of another format: copy or record it again."
+# A file may be shorter than its header declares, by the larger of these two.
+_DURATION_TOLERANCE_SECONDS, _DURATION_TOLERANCE_FRAMES = 0.25, 2
+_ADVICE = "The file may be truncated or of another format: copy or record it again."
 
-# FFmpeg recognises a file by its content, and playlists make it open other files and addresses:
-# only the formats of the suffixes are tried.
+# FFmpeg detects the format from the content, and playlists make it open other files and URLs:
+# allow only the formats of the suffixes.
 _FORMATS = (
     *("avi", "gif", "matroska", "webm", "mov", "mp4", "m4v", "mpeg", "mpegts", "mpegvideo"),
     *("asf", "yuv4mpegpipe"),
@@ -33,37 +33,36 @@ _OPTIONS = {"format_whitelist": ",".join(_FORMATS), "protocol_whitelist": "file"
 
 @dataclass(frozen=True, eq=False)
 class VideoStream(Source):
-    """The frames of a video, one sample each, with values from 0 to 1.
+    """Read the frames of a video, one sample each, scaled to values from 0 to 1.
 
     FFmpeg decodes the formats of the suffixes below, and no others. Frames before ``start`` are
-    decoded and passed over, so that a frame is the same from wherever one begins.
+    decoded and skipped, so a frame does not depend on ``start``.
 
     Parameters
     ----------
     source : path
         A video file.
     size : (int, int) or None, default=None
-        Height and width to which frames are resized; None keeps them.
+        Height and width to which frames are resized; None keeps their size.
     colour : bool, default=False
-        Whether a sample has red, green and blue of each pixel, or its luminance.
+        Whether a pixel has three values, red, green and blue; otherwise its luminance.
     frames : tuple of int, default=(0, None)
-        First frame and the one behind the last, counted from 0, and the step if it is not 1; as
-        in a slice.
+        Range of frames (start, stop) or (start, stop, step), as in a slice.
     dtype : 'float32' or 'float64', default='float32'
         Type of the batches.
 
     Attributes
     ----------
     n_features : int
-        Numbers in a frame.
+        Number of values per frame.
     n_samples : None
-        Not known before the video is decoded.
+        Unknown before the video is decoded.
     n_announced : int or None
-        Frames of the whole file as its header has it, which need not be true.
+        Number of frames of the whole file by its header, which may be wrong.
     rate : float
-        Frames of the file per second, on average.
+        Average frame rate of the file, in frames per second.
     shape : tuple of int
-        Height and width; 3 behind them with colour.
+        (height, width), or (height, width, 3) with colour.
 
     Examples
     --------
@@ -106,48 +105,48 @@ class VideoStream(Source):
     )
 
     def __post_init__(self) -> None:
-        existing(self.source)
+        existing_file(self.source)
         check_size(self.size)
         check_dtype(self.dtype)
         if not _is_range(self.frames):
             raise ParameterError(
-                f"frames should be (first, behind the last) or (first, behind the last, step) in "
-                f"rising order from 0, but {self.frames!r} came. Give frames=(0, 100), say."
+                "frames must be (start, stop) or (start, stop, step) with 0 <= start < stop and "
+                f"step >= 1, got {self.frames!r}. Example: frames=(0, 100)."
             )
 
     @property
     def n_samples(self) -> None:
-        """Not known before the video is decoded."""
+        """Unknown before the video is decoded."""
         return
 
     @property
     def n_features(self) -> int:
-        """Numbers in a frame."""
+        """Number of values per frame."""
         return prod(self.shape)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Height and width; 3 behind them with colour."""
-        return (*(self.size or self._facts[0]), *((3,) if self.colour else ()))
+        """Shape of a frame: (height, width), or (height, width, 3) with colour."""
+        return (*(self.size or self._header[0]), *((3,) if self.colour else ()))
 
     @property
     def n_announced(self) -> int | None:
-        """Frames of the whole file as its header has it."""
-        return self._facts[1]
+        """Number of frames of the whole file by its header."""
+        return self._header[1]
 
     @property
     def rate(self) -> float:
-        """Frames of the file per second, on average."""
-        return self._facts[2]
+        """Average frame rate of the file, in frames per second."""
+        return self._header[2]
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
-        """Yield ``size`` frames at a time, from frame ``start`` of the range on."""
+        """Yield batches of ``size`` frames, the first at frame ``start`` of the range."""
         check_cut(size, start)
         (first, last, step), shape = _slice(self.frames), self.shape
         with self._file() as file:
             frames = islice(_frames(file, self._path), first + start * step, last, step)
-            change = need("av", "PyAV").video.reformatter.VideoReformatter()  # one for all frames
-            pixels = (self._pixels(frame, change, *shape[:2]) for frame in frames)
+            reformatter = need("av", "PyAV").video.reformatter.VideoReformatter()  # shared
+            pixels = (self._pixels(frame, reformatter, *shape[:2]) for frame in frames)
             yield from collect(pixels, size, start, self._rows)
 
     @property
@@ -155,47 +154,46 @@ class VideoStream(Source):
         return Path(self.source)
 
     @cached_property
-    def _facts(self) -> tuple[tuple[int, int], int | None, float]:
+    def _header(self) -> tuple[tuple[int, int], int | None, float]:
+        """Return the shape of the first frame, the number of frames and the frame rate."""
         with self._file() as file:
             track = file.streams.video[0]
             frame = next(_frames(file, self._path), None)
             if frame is None:
                 raise InputError(
-                    f"{self._path} should have frames, but none can be decoded. {_AGAIN}"
+                    f"{self._path} must have frames, got none that can be decoded. {_ADVICE}"
                 )
             rate = float(track.average_rate or track.guessed_rate or 0)
             return (frame.height, frame.width), track.frames or None, rate
 
-    def _pixels(self, frame: Any, change: Any, height: int, width: int) -> Any:
+    def _pixels(self, frame: Any, reformatter: Any, height: int, width: int) -> Any:
         if self.size is None and (frame.height, frame.width) != (height, width):
             raise InputError(
-                f"{self._path} should have frames of one size, but one of {frame.height} x "
-                f"{frame.width} pixels comes after those of {height} x {width}. "
-                "Give size=(height, width) to resize them."
+                f"{self._path} must have frames of equal size, got {frame.height} x {frame.width} "
+                f"pixels after {height} x {width}. Pass size=(height, width) to resize them."
             )
-        form = "rgb24" if self.colour else "gray"
-        return change.reformat(frame, width, height, form).to_ndarray().ravel()
+        pixel_format = "rgb24" if self.colour else "gray"
+        return reformatter.reformat(frame, width, height, pixel_format).to_ndarray().ravel()
 
-    def _rows(self, kept: list[Any]) -> Any:
+    def _rows(self, frames: list[Any]) -> Any:
         dtype = check_dtype(self.dtype)
-        return np.array(kept, dtype) / dtype.type(255)
+        return np.array(frames, dtype) / dtype.type(255)
 
     @contextmanager
     def _file(self) -> Iterator[Any]:
         av = need("av", "PyAV")
         try:
-            # a name such as "http:x.mp4" is a file's, too
+            # "file:" keeps a file name such as "http:x.mp4" from being read as a URL
             with av.open(f"file:{self._path.absolute()}", container_options=_OPTIONS) as file:
                 if not file.streams.video:
                     raise InputError(
-                        f"{self._path} should be a video, but it has no pictures. Check the file."
+                        f"{self._path} must be a video, got a file without video track."
                     )
                 file.streams.video[0].thread_type = "AUTO"
                 yield file
         except av.FFmpegError as error:
             raise InputError(
-                f"{self._path} should be a video, but it cannot be decoded: {error.strerror}. "
-                f"{_AGAIN}"
+                f"{self._path} must be a video, got an unreadable file: {error.strerror}. {_ADVICE}"
             ) from error
 
 
@@ -207,24 +205,25 @@ def _is_range(frames: tuple[int | None, ...]) -> bool:
 
 
 def _slice(frames: tuple[int | None, ...]) -> tuple[int, int | None, int]:
-    found = slice(*frames)
-    return found.start or 0, found.stop, 1 if found.step is None else found.step
+    selected = slice(*frames)
+    return selected.start or 0, selected.stop, 1 if selected.step is None else selected.step
 
 
 def _frames(file: Any, path: Path) -> Iterator[Any]:
-    """Yield the decoded frames, and raise where the file ends too early."""
+    """Yield the decoded frames; raise if the file is truncated."""
     track, end = file.streams.video[0], 0.0
     for packet in file.demux():
         if packet.is_corrupt:
-            raise InputError(f"{path} should be a whole video, but it breaks off. {_AGAIN}")
+            raise InputError(f"{path} must be a complete video, got a corrupt packet. {_ADVICE}")
         if packet.pts is not None and packet.time_base is not None:
             end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
         if packet.stream is track:
             yield from packet.decode()
-    # Matroska has no mark of its end, but the header knows how long it is
-    slack = max(_SLACK, _SLACK_FRAMES / float(track.average_rate or 1))
-    if "matroska" in file.format.name and end + slack < (file.duration or 0) / 1e6:
+    # a Matroska file has no end marker, but its header declares the duration
+    rate = float(track.average_rate or 1)
+    tolerance = max(_DURATION_TOLERANCE_SECONDS, _DURATION_TOLERANCE_FRAMES / rate)
+    if "matroska" in file.format.name and end + tolerance < (file.duration or 0) / 1e6:
         raise InputError(
-            f"{path} should last {file.duration / 1e6:.1f} s, but it breaks off at {end:.1f} s. "
-            f"{_AGAIN}"
+            f"{path} must last {file.duration / 1e6:.1f} s by its header, got {end:.1f} s. "
+            f"{_ADVICE}"
         )
