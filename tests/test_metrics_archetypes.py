@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from thalweg.errors import InputError, ParameterError
 from thalweg.metrics import archetype_distance, hull_distance, robustness, sparsity
@@ -57,3 +58,26 @@ def test_generator_is_that_of_the_paper() -> None:
     assert np.mean(spread.codes.max(axis=1)) > 3 * np.mean(data.codes.max(axis=1))
     with pytest.raises(ParameterError, match="zeros"):
         archetypal_mixtures(zeros=1.5)
+
+
+def test_separable_data_have_the_archetypes_among_the_samples() -> None:
+    data = archetypal_mixtures(40, 30, 5, noise=0.05, separable=True, random_state=0)
+    assert data.X.shape == (40, 30)
+    distances = np.sum((data.components[:, None] - data.clean) ** 2, axis=2)
+    np.testing.assert_array_equal(distances.argmin(axis=1), np.arange(5))
+    assert distances.min(axis=1).max() == 0.0  # rows before noise
+    assert np.all(np.any(data.X[:5] != data.components, axis=1))  # and not after
+    for sample in data.clean:  # scipy finds the shares again, with the sum 1 as a heavy row
+        system = np.vstack([data.components.T, np.full(5, 1e3)])
+        shares, residual = nnls(system, np.append(sample, 1e3))
+        assert residual < 1e-9
+        assert shares.sum() == pytest.approx(1.0)
+    as_printed = archetypal_mixtures(40, 30, 5, noise=0.05, random_state=0)
+    np.testing.assert_array_equal(as_printed.clean[5:], data.clean[5:])
+    assert hull_distance(as_printed.components, as_printed.clean) > 1.0
+
+
+def test_separable_data_need_a_sample_for_each_archetype() -> None:
+    assert archetypal_mixtures(4, 6, 4, separable=True).X.shape == (4, 6)
+    with pytest.raises(ParameterError, match=r"n_samples must be at least .* 4 if .* got 3"):
+        archetypal_mixtures(3, 6, 4, separable=True)

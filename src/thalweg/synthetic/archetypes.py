@@ -6,6 +6,7 @@ import numpy as np
 
 from thalweg._checks import generator
 from thalweg._typing import Array
+from thalweg.errors import ParameterError
 from thalweg.synthetic._checks import require_noise, require_shares, require_sizes
 
 __all__ = ["Mixtures", "archetypal_mixtures"]
@@ -46,6 +47,7 @@ def archetypal_mixtures(
     noise: float = 0.1,
     zeros: float = 0.2,
     spread: float | None = None,
+    separable: bool = False,
     random_state: int | np.random.Generator | None = None,
 ) -> Mixtures:
     """Draw mixtures of archetypes, [A] 5.1.
@@ -53,7 +55,13 @@ def archetypal_mixtures(
     Archetypes are uniform on [0, 1] with a share of zeros. Shares are uniform numbers divided by
     their sum, as in [A]: then no sample is near an archetype when there are many. With
     ``spread`` they are Dirichlet numbers instead; 0.1 puts most samples near a corner or an
-    edge, and the archetypes can be told from the data.
+    edge, and the archetypes can be told from the data. With ``separable`` each archetype is
+    itself a sample before noise, as in [A] Appendix B::
+
+        X = max(W H + Z, 0),    W = [I; V],    V >= 0,    V 1 = 1
+
+    The experiments of [A] 5.1 come out with ``separable=True`` only, although its text has
+    uniform shares for every sample.
 
     Parameters
     ----------
@@ -65,6 +73,9 @@ def archetypal_mixtures(
         Share of zeros among the entries of the archetypes.
     spread : float, optional
         Parameter of the Dirichlet distribution of the shares.
+    separable : bool
+        Whether the first ``n_components`` samples are the archetypes; they count among
+        ``n_samples``.
     random_state : int, Generator or None
         Seed or source of the random numbers.
 
@@ -79,10 +90,18 @@ def archetypal_mixtures(
     >>> drawn = archetypal_mixtures(50, 30, 4, zeros=0.5, random_state=0)
     >>> float((drawn.components == 0).mean())
     0.5
+    >>> drawn = archetypal_mixtures(50, 30, 4, separable=True, random_state=0)
+    >>> bool((drawn.clean[:4] == drawn.components).all())
+    True
     """
     require_sizes(n_samples=n_samples, n_features=n_features, n_components=n_components)
     require_noise(noise=noise)
     require_shares(zeros=zeros)
+    if separable and n_samples < n_components:
+        raise ParameterError(
+            f"n_samples must be at least n_components = {n_components} if separable, "
+            f"got {n_samples}. Draw more samples, or fewer archetypes."
+        )
     rng = generator(random_state)
     components = rng.random((n_components, n_features))
     dropped = rng.permutation(components.size)[: round(zeros * components.size)]
@@ -92,6 +111,8 @@ def archetypal_mixtures(
         codes /= codes.sum(axis=1, keepdims=True)
     else:
         codes = rng.dirichlet(np.full(n_components, spread), n_samples)
+    if separable:
+        codes[:n_components] = np.eye(n_components)
     clean = codes @ components
     X = np.maximum(clean + noise * rng.standard_normal(clean.shape), 0.0)
     return Mixtures(X, clean, components, codes)
