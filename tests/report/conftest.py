@@ -8,7 +8,7 @@ from thalweg import report
 
 @pytest.fixture(scope="session")
 def samples() -> dict[str, report.Panel]:
-    """Return a panel of each kind by name, with gaps where it may have some."""
+    """Return a panel of each kind by name, with gaps where they are allowed."""
     rng = np.random.default_rng(0)
     film = 0.2 + 0.6 * rng.random((6, 24, 32))
     film[:, 3:6, 4:9] = np.nan

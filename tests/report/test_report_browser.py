@@ -1,4 +1,4 @@
-"""A real browser opens the report from disk: it looks, moves, speaks and prints as it should."""
+"""The report in a real browser: appearance, interaction, accessibility and printing."""
 
 import re
 from time import monotonic, sleep
@@ -39,7 +39,7 @@ def text(browser, selector):
 
 
 def brightness(browser):
-    """Return how bright the paper is."""
+    """Return the brightness of the background."""
     return np.median(browser.picture("h1"))
 
 
@@ -50,15 +50,15 @@ def wait_for(condition, seconds=5.0):
     return condition()
 
 
-def test_nothing_is_complained_about_or_asked_for(browser, page):
+def test_no_console_messages_and_no_requests(browser, page):
     browser.picture()
     assert [event for event in browser.events if event["method"] in COMPLAINTS] == []
-    asked = [
+    requested = [
         event["params"]["request"]["url"]
         for event in browser.events
         if event["method"] == "Network.requestWillBeSent"
     ]
-    assert [url for url in asked if not url.startswith("data:image/webp")] == [page.as_uri()]
+    assert [url for url in requested if not url.startswith("data:image/webp")] == [page.as_uri()]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -71,8 +71,8 @@ def test_no_panel_is_blank(browser, scheme):
     assert browser.run("[...document.images].every((i) => i.complete && i.naturalWidth > 0)")
 
 
-def test_pictures_show_what_was_given(browser, samples):
-    """The mask of a film on the screen is the mask that was handed in."""
+def test_pictures_match_the_input(browser, samples):
+    """The mask on the screen equals the mask of the panel."""
     shown = browser.picture(".panel.frames figure:nth-child(2) img")[..., 0] > 127
     height, width = shown.shape
     mask = samples["frames"].layers["mask"][0]
@@ -139,15 +139,15 @@ def test_colours_follow_the_system(browser, page):
 def test_pointing_at_a_heat_map_shows_values(browser, samples):
     table, outliers = samples["heat-map"].layers.values()
     browser.move(".heat-map canvas", x=3.5 / 6, y=10.5 / 30)
-    told = text(browser, ".heat-map .value")
-    found = re.fullmatch(r"row 10, column d: data (\S+), outliers (\S+)", told)
+    reading = text(browser, ".heat-map .value")
+    found = re.fullmatch(r"row 10, column d: data (\S+), outliers (\S+)", reading)
     assert float(found[1]) == pytest.approx(table[10, 3], rel=1e-3)
     assert float(found[2]) == outliers[10, 3]
     browser.move(".heat-map canvas", x=2.5 / 6, y=3.5 / 30)
     assert text(browser, ".heat-map .value").startswith("row 3, column c: data gap")
 
 
-def test_the_cell_that_is_read_is_marked_in_each_layer(browser):
+def test_the_selected_cell_is_marked_in_each_layer(browser):
     browser.move(".heat-map canvas", x=2.5 / 6, y=3.5 / 30)
     places = browser.run(
         "[...document.querySelectorAll('.map')].map((map) => {"
@@ -170,9 +170,9 @@ def test_heat_maps_are_darker_where_values_are_larger(browser, samples):
     table = samples["heat-map"].layers["data"]
     rows = ((np.arange(30) + 0.5) * shown.shape[0] / 30).astype(int)
     columns = ((np.arange(6) + 0.5) * shown.shape[1] / 6).astype(int)
-    seen = ~np.isnan(table)
-    order = np.argsort(table[seen])
-    cells = shown[np.ix_(rows, columns)][seen][order]
+    observed = ~np.isnan(table)
+    order = np.argsort(table[observed])
+    cells = shown[np.ix_(rows, columns)][observed][order]
     assert np.corrcoef(np.arange(len(cells)), cells)[0, 1] < -0.97
 
 
@@ -214,7 +214,7 @@ def test_the_command_can_be_copied(browser):
         assert browser.run("String(getSelection())") == "thalweg separate street.mp4"
 
 
-def test_it_prints(browser):
+def test_printing(browser):
     browser.media(prefers_color_scheme="dark")
     pages = browser.print_pages()
     assert pages.startswith(b"%PDF-")
@@ -232,7 +232,7 @@ def test_narrow_windows_do_not_scroll_sideways(browser, width):
     assert browser.run("document.documentElement.scrollWidth") <= width
 
 
-def test_reduced_motion(browser):
+def test_reduced_motion_disables_smooth_scrolling(browser):
     browser.media(prefers_reduced_motion="reduce")
     assert browser.run("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
 
@@ -263,7 +263,7 @@ FAULTS = """(() => {
   return faults;
 })()"""
 
-# of texts against the nearest background, by the formula of WCAG 2
+# Contrast of texts against their background, by the formula of WCAG 2.
 CONTRASTS = """(() => {
   const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const light = (rgb) => rgb.slice(0, 3).map((c) => c / 255)
@@ -290,19 +290,19 @@ CONTRASTS = """(() => {
 })()"""
 
 
-def test_everything_has_a_name(browser):
+def test_elements_have_accessible_names(browser):
     assert browser.run(FAULTS) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_can_be_read(browser, scheme):
+def test_texts_have_enough_contrast(browser, scheme):
     browser.media(prefers_color_scheme=scheme)
     found = browser.run(CONTRASTS)
     assert len(found) > 40
     assert [(ratio, where) for ratio, where in found if ratio < 4.5] == []
 
 
-def test_the_keyboard_reaches_everything_and_focus_is_seen(browser):
+def test_the_keyboard_reaches_everything_and_focus_is_visible(browser):
     reached = []
     focused = (
         "[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]"
@@ -318,7 +318,7 @@ def test_the_keyboard_reaches_everything_and_focus_is_seen(browser):
     assert {name: reached.count(name) for name in wanted} == wanted
 
 
-def test_attacks_do_nothing(browser, tmp_path):
+def test_injected_scripts_do_not_run(browser, tmp_path):
     attack = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
     table = [[1.0, 2.0]]
     panels = [
@@ -346,9 +346,9 @@ def test_attacks_do_nothing(browser, tmp_path):
     ],
 )
 def test_the_policy_forbids_network_and_foreign_scripts(browser, attempt):
-    refused = browser.run(
+    disposition = browser.run(
         "new Promise((resolve) => { document.addEventListener('securitypolicyviolation', "
         f"(event) => resolve(event.disposition)); {attempt}; setTimeout(resolve, 2000); }})"
     )
-    assert refused == "enforce"
+    assert disposition == "enforce"
     assert browser.run("window.hacked === undefined")

@@ -1,4 +1,4 @@
-"""The file is one whole: nothing from elsewhere, nothing unescaped, nothing half-written."""
+"""The file is self-contained, escaped and written atomically."""
 
 import re
 from base64 import b64encode
@@ -35,16 +35,16 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
-def test_nothing_comes_from_elsewhere(page):
+def test_page_is_self_contained(page):
     text = page.read_text("utf-8")
-    namespace = "http://www.w3.org/2000/svg"  # a name, which nobody opens
+    namespace = "http://www.w3.org/2000/svg"  # an identifier, never fetched
     assert re.findall(r"\w+://[^\s\"'`]+", text.replace(namespace, "")) == []
     reader = Reader(text)
     assert not [value for value in reader.values if value.startswith("//")]
     assert not {"link", "iframe", "object", "base", "form"} & set(reader.elements)
 
 
-def test_the_policy_names_what_the_file_holds(page):
+def test_the_policy_lists_the_style_and_the_script(page):
     text = page.read_text("utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text).group(1)
     assert policy.startswith("default-src 'none'; img-src data:;")
@@ -65,7 +65,7 @@ def test_styles_and_scripts_do_not_end_their_element(name):
 
 @pytest.fixture
 def nasty(tmp_path):
-    """Return a report in which every text is an attack."""
+    """Return a report in which every text is an injection attempt."""
     film = np.full((2, 4, 4), 0.5)
     panels = [
         report.Frames(NASTY, {NASTY: film}, numbers=[NASTY, NASTY]),
@@ -83,20 +83,20 @@ def nasty(tmp_path):
 
 def test_texts_are_escaped(nasty, page):
     reader = Reader(nasty.read_text("utf-8"))
-    blocks = 3  # of data, for frames, heat map and curve
+    blocks = 3  # JSON of frames, heat map and curve
     assert reader.elements.count("script") == 1 + blocks
     assert reader.elements.count("img") == 1 + 2 + 2 + 1
     assert reader.text.count(NASTY) >= 20
     assert reader.values.count(NASTY) >= 3
 
 
-def test_names_that_are_no_text_can_be_written(tmp_path):
+def test_names_that_utf8_cannot_encode(tmp_path):
     name = b"street\xff.mp4".decode("utf-8", "surrogateescape")
     path = report.write(tmp_path / "r.html", name, [report.Facts("F", {name: 1})], command=name)
     assert "street?.mp4" in path.read_text("utf-8")
 
 
-def test_only_the_styles_of_its_panels_are_there(tmp_path, page):
+def test_only_the_assets_of_used_panels_are_included(tmp_path, page):
     path = report.write(tmp_path / "r.html", "Street", [report.Facts("F", {"a": 1})])
     assert len(path.read_bytes()) < 20_000
     assert 'panels("frames"' not in path.read_text("utf-8")
@@ -108,7 +108,7 @@ def test_command_and_parameters_are_shown(page, tmp_path):
     assert "<code>thalweg separate street.mp4</code>" in text
     assert "<dt>n_components</dt><dd>3</dd>" in text
     path = report.write(tmp_path / "r.html", "Street", [report.Facts("F", {"a": 1})])
-    assert "How this was made" not in path.read_text("utf-8")
+    assert "How this report was made" not in path.read_text("utf-8")
 
 
 class Breaking:
@@ -137,18 +137,20 @@ def test_a_report_replaces_the_old_one(tmp_path):
 def test_files_that_cannot_be_written(tmp_path):
     (tmp_path / "folder").mkdir()
     for name in ("folder", "missing/r.html"):
-        with pytest.raises(InputError, match=rf"{name} should be a file that can be written"):
+        with pytest.raises(InputError, match=rf"{name} must be a writable file"):
             report.write(tmp_path / name, "Street", [report.Facts("F", {"a": 1})])
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-@pytest.mark.parametrize(("panels", "came"), [([], "none"), ([3], "3"), (["Facts"], "'Facts'")])
-def test_panels_are_panels(tmp_path, panels, came):
-    with pytest.raises(ParameterError, match=f"list of panels, but {came} came"):
+@pytest.mark.parametrize(
+    ("panels", "given"), [([], "an empty list"), ([3], "3"), (["Facts"], "'Facts'")]
+)
+def test_invalid_panels(tmp_path, panels, given):
+    with pytest.raises(ParameterError, match=f"list of panels, got {given}"):
         report.write(tmp_path / "r.html", "Street", panels)
 
 
 @pytest.mark.parametrize("title", ["", None])
-def test_a_page_has_a_title(tmp_path, title):
-    with pytest.raises(ParameterError, match="title should be a text"):
+def test_invalid_page_titles(tmp_path, title):
+    with pytest.raises(ParameterError, match="title must be a non-empty string"):
         report.write(tmp_path / "r.html", title, [report.Facts("F", {"a": 1})])

@@ -1,4 +1,4 @@
-"""Each kind of panel keeps the contract, shows what it was given, and refuses what it cannot."""
+"""Each kind of panel follows the protocol, shows its input and validates it."""
 
 import dataclasses
 import json
@@ -18,9 +18,9 @@ from thalweg import metrics, report, synthetic
 from thalweg._rooms import members
 from thalweg.errors import DependencyError, InputError, ParameterError
 from thalweg.report._axes import Axis
-from thalweg.report._blocks import cuts, extremes, largest, means
+from thalweg.report._blocks import block_edges, block_max_abs, block_means, extreme_points
 from thalweg.report._images import embed
-from thalweg.report._text import figure, spread
+from thalweg.report._text import evenly_spaced, format_number
 
 KINDS = members("thalweg.report")
 WITHOUT_PICTURES = {"curve", "facts", "heat-map", "ranking"}
@@ -38,7 +38,7 @@ def data_of(panel):
 
 
 class Balance(HTMLParser):
-    """Raise unless elements are closed in the order in which they were opened."""
+    """Raise unless elements are properly nested."""
 
     def __init__(self):
         super().__init__()
@@ -73,8 +73,8 @@ def test_markup_is_balanced(samples, name):
 
 @pytest.mark.parametrize("title", ["", "  ", None, 3])
 @pytest.mark.parametrize("name", KINDS)
-def test_titles_are_texts(samples, name, title):
-    with pytest.raises(ParameterError, match="title should be a text"):
+def test_invalid_titles(samples, name, title):
+    with pytest.raises(ParameterError, match="title must be a non-empty string"):
         dataclasses.replace(samples[name], title=title)
 
 
@@ -86,7 +86,7 @@ def test_pictures_need_pillow(samples, name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_PICTURES))
-def test_other_panels_do_not(samples, name, monkeypatch):
+def test_other_panels_do_not_need_pillow(samples, name, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     assert samples[name].html()
 
@@ -101,21 +101,21 @@ WITH_INF = np.where(np.arange(8 * 9).reshape(8, 9) == 7, np.inf, FILM)
 @pytest.mark.parametrize(
     ("layers", "message"),
     [
-        ({}, "dict from names to values, but an empty one came"),
-        (FILM, "dict from names to values, but ndarray came"),
-        ({"a": FILM[0]}, r"'a' should be an array of shape \(n, height, width\).*\(8, 9\) came"),
-        ({"a": FILM[:0]}, r"'a' should be .*\(0, 8, 9\) came"),
-        ({"a": FILM[:, :0]}, r"'a' should be .*\(3, 0, 9\) came"),
-        ({"a": FILM[..., None]}, r"'a' should be .*\(3, 8, 9, 1\) came"),
-        ({"a": FILM.astype(str)}, "'a' should be .* of floats, uint8 or bool, but <U"),
-        ({"a": FILM.astype(complex)}, "'a' should be .* but complex128"),
-        ({"a": FILM.astype(np.uint16)}, "'a' should have 8 bits .* but uint16 came. Divide"),
-        ({"a": WITH_INF}, "'a' should be finite .* but there is inf"),
-        ({"a": 255 * FILM}, "'a' should be between 0 and 1, but most values are larger"),
-        ({"a": FILM, "b": FILM[:2]}, r"'a' has \(3, 8, 9\) and 'b' has \(2, 8, 9\)"),
+        ({}, "dict from names to values, got an empty dict"),
+        (FILM, "dict from names to values, got ndarray"),
+        ({"a": FILM[0]}, r"'a' must be an array of shape \(n, height, width\).* got .*\(8, 9\)"),
+        ({"a": FILM[:0]}, r"'a' must be .* got .*\(0, 8, 9\)"),
+        ({"a": FILM[:, :0]}, r"'a' must be .* got .*\(3, 0, 9\)"),
+        ({"a": FILM[..., None]}, r"'a' must be .* got .*\(3, 8, 9, 1\)"),
+        ({"a": FILM.astype(str)}, "'a' must be .* of floats, uint8 or bool, got <U"),
+        ({"a": FILM.astype(complex)}, "'a' must be .* got complex128"),
+        ({"a": FILM.astype(np.uint16)}, "'a' must be uint8 .* got uint16. Divide"),
+        ({"a": WITH_INF}, "'a' must be finite .* got inf"),
+        ({"a": 255 * FILM}, "'a' must be between 0 and 1, got mostly larger values"),
+        ({"a": FILM, "b": FILM[:2]}, r"\(3, 8, 9\) for 'a' and \(2, 8, 9\) for 'b'"),
     ],
 )
-def test_wrong_films(films, layers, message):
+def test_invalid_films(films, layers, message):
     with pytest.raises((InputError, ParameterError), match=message):
         films("Film", layers)
 
@@ -123,63 +123,63 @@ def test_wrong_films(films, layers, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: report.Frames("F", {"a": FILM, "b": FILM[:, 1:]}), "'b' has"),
-        (lambda: report.Frames("F", {"a": FILM}, numbers=[1]), "with 3 entries, but 1 entries"),
-        (lambda: report.Frames("F", {"a": FILM}, numbers="012"), "with 3 entries, but '012'"),
-        (lambda: report.Frames("F", {3: FILM}), "each name in layers should be a text"),
-        (lambda: report.Mosaic("M", FILM[0]), r"images should be .*\(8, 9\) came"),
-        (lambda: report.Mosaic("M", FILM, labels=["a"]), "labels should be a list with 3"),
-        (lambda: report.Mosaic("M", WITH_INF[None]), "images should be"),
-        (lambda: report.Picture("P", FILM), r"image should be .*\(height, width\)"),
-        (lambda: report.Picture("P", 200 + FILM[0]), "image should be between 0 and 1"),
-        (lambda: report.Ranking("R", {}), "groups should be a dict"),
-        (lambda: report.Ranking("R", {"a": []}), "group 'a' should be a list of pairs"),
-        (lambda: report.Ranking("R", {"a": [("x", np.inf)]}), "group 'a' should be .* finite"),
-        (lambda: report.Ranking("R", {"a": [("x", "y")]}), "group 'a' should be"),
-        (lambda: report.Ranking("R", {"a": ["x"]}), "group 'a' should be"),
-        (lambda: report.HeatMap("H", {"a": TABLE[0]}), r"'a' should be .* shape is \(5,\)"),
-        (lambda: report.HeatMap("H", {"a": TABLE[:0]}), r"'a' should be .* shape is \(0, 5\)"),
-        (lambda: report.HeatMap("H", {"a": TABLE, "b": TABLE.T}), r"'b' has \(5, 4\)"),
-        (lambda: report.HeatMap("H", {"a": TABLE / 0.0}), "'a' should be finite"),
-        (lambda: report.HeatMap("H", {"a": [["x"]]}), "'a' should be numbers"),
+        (lambda: report.Frames("F", {"a": FILM, "b": FILM[:, 1:]}), "for 'b'"),
+        (lambda: report.Frames("F", {"a": FILM}, numbers=[1]), "with 3 entries, got 1 entries"),
+        (lambda: report.Frames("F", {"a": FILM}, numbers="012"), "with 3 entries, got '012'"),
+        (lambda: report.Frames("F", {3: FILM}), "each name in layers must be a non-empty string"),
+        (lambda: report.Mosaic("M", FILM[0]), r"images must be .* got .*\(8, 9\)"),
+        (lambda: report.Mosaic("M", FILM, labels=["a"]), "labels must be a list with 3"),
+        (lambda: report.Mosaic("M", WITH_INF[None]), "images must be"),
+        (lambda: report.Picture("P", FILM), r"image must be .*\(height, width\)"),
+        (lambda: report.Picture("P", 200 + FILM[0]), "image must be between 0 and 1"),
+        (lambda: report.Ranking("R", {}), "groups must be a non-empty dict"),
+        (lambda: report.Ranking("R", {"a": []}), "group 'a' must be a non-empty list of .* pairs"),
+        (lambda: report.Ranking("R", {"a": [("x", np.inf)]}), "group 'a' must be .* finite"),
+        (lambda: report.Ranking("R", {"a": [("x", "y")]}), "group 'a' must be"),
+        (lambda: report.Ranking("R", {"a": ["x"]}), "group 'a' must be"),
+        (lambda: report.HeatMap("H", {"a": TABLE[0]}), r"'a' must be .* got shape \(5,\)"),
+        (lambda: report.HeatMap("H", {"a": TABLE[:0]}), r"'a' must be .* got shape \(0, 5\)"),
+        (lambda: report.HeatMap("H", {"a": TABLE, "b": TABLE.T}), r"\(5, 4\) for 'b'"),
+        (lambda: report.HeatMap("H", {"a": TABLE / 0.0}), "'a' must be finite"),
+        (lambda: report.HeatMap("H", {"a": [["x"]]}), "'a' must be numbers"),
         (lambda: report.HeatMap("H", {"a": TABLE}, row_labels=["x"]), "row_labels .* 4 entries"),
         (lambda: report.HeatMap("H", {"a": TABLE}, column_labels="abcde"), "column_labels .*5"),
-        (lambda: report.Curve("C", [], {"a": []}), r"x should be .* shape is \(0,\)"),
-        (lambda: report.Curve("C", [2, 1], {"a": [1, 2]}), "x should be finite and increasing"),
-        (lambda: report.Curve("C", [1, np.nan], {"a": [1, 2]}), "x should be finite"),
-        (lambda: report.Curve("C", [1, 2], {"a": [1]}), r"'x' has \(2,\) and 'a' has \(1,\)"),
-        (lambda: report.Curve("C", [1, 2], {"a": [1, -np.inf]}), "'a' should be finite"),
-        (lambda: report.Curve("C", [1, 2], {"a": [1, 1e305]}), "'a' .* below 1e300.* is 1e\\+305"),
-        (lambda: report.Facts("F", {}), "values should be a dict"),
+        (lambda: report.Curve("C", [], {"a": []}), r"x must be .* got shape \(0,\)"),
+        (lambda: report.Curve("C", [2, 1], {"a": [1, 2]}), "x must be finite and non-decreasing"),
+        (lambda: report.Curve("C", [1, np.nan], {"a": [1, 2]}), "x must be finite"),
+        (lambda: report.Curve("C", [1, 2], {"a": [1]}), r"\(2,\) for 'x' and \(1,\) for 'a'"),
+        (lambda: report.Curve("C", [1, 2], {"a": [1, -np.inf]}), "'a' must be finite"),
+        (lambda: report.Curve("C", [1, 2], {"a": [1, 1e305]}), "'a' .* below 1e300.* got 1e\\+305"),
+        (lambda: report.Facts("F", {}), "values must be a non-empty dict"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero")
-def test_wrong_values(make, message):
+def test_invalid_values(make, message):
     with pytest.raises((InputError, ParameterError), match=message):
         make()
 
 
 @pytest.mark.parametrize("shape", [(9, 7), (9, 7, 3), (90, 71), (90, 71, 3)])
-def test_pictures_are_what_was_given(shape):
+def test_embedded_pictures_match_the_input(shape):
     smooth = sum(np.mgrid[: shape[0], : shape[1]]) / sum(shape[:2])
     image = np.repeat(smooth[..., None], 3, axis=2) * [1, 0.5, 0.2] if len(shape) == 3 else smooth
     image[2:4, 3] = np.nan
     found = pixels(embed(image))
-    seen = ~np.isnan(image).any(axis=2) if len(shape) == 3 else ~np.isnan(image)
-    np.testing.assert_array_equal(found[..., 3] > 0, seen)
-    truth = np.broadcast_to(image.T, (3, *image.T.shape[-2:])).T[seen]
-    quality = metrics.psnr(truth, found[seen][:, :3] / 255)
+    observed = ~np.isnan(image).any(axis=2) if len(shape) == 3 else ~np.isnan(image)
+    np.testing.assert_array_equal(found[..., 3] > 0, observed)
+    truth = np.broadcast_to(image.T, (3, *image.T.shape[-2:])).T[observed]
+    quality = metrics.psnr(truth, found[observed][:, :3] / 255)
     assert quality > (50 if smooth.size < 100 else 38)
 
 
-def test_bytes_and_masks_are_exact():
+def test_small_images_and_masks_are_lossless():
     whole = RNG.integers(0, 256, (20, 30, 3), dtype=np.uint8)
     np.testing.assert_array_equal(pixels(embed(whole))[..., :3], whole)
     mask = RNG.random((120, 160)) > 0.5
     np.testing.assert_array_equal(pixels(embed(mask))[..., 0], 255 * mask)
 
 
-def test_maps_of_classes_are_exact():
+def test_maps_of_classes_are_lossless():
     colours = RNG.integers(0, 256, (20, 3), dtype=np.uint8)
     classes = colours[RNG.integers(0, 20, (90, 120))]
     (uri,) = URI.findall(report.Picture("Map", classes).html())
@@ -192,38 +192,38 @@ def test_a_colour_picture_has_a_gap_where_one_colour_is_missing():
     assert (pixels(embed(image))[..., 3] == 0).sum() == 1
 
 
-def test_values_beyond_the_range_are_clipped():
+def test_values_outside_0_1_are_clipped():
     found = pixels(embed(np.array([[-0.5, 0.0, 1.0, 1.5]])))[0, :, 0]
     np.testing.assert_array_equal(found, [0, 0, 255, 255])
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
-def test_basis_images_are_stretched_each(scale):
+def test_basis_images_are_scaled_separately(scale):
     images = scale * np.array([[[0.0, 1.0]], [[5.0, 9.0]], [[3.0, 3.0]]])
     uris = URI.findall(report.Mosaic("Parts", images).html())
     found = [pixels(uri)[0, :, 0].tolist() for uri in uris]
     assert found == [[0, 255], [0, 255], [128, 128]]
 
 
-def test_frames_are_called_by_their_numbers():
+def test_numbers_label_the_frames():
     about = data_of(report.Frames("Film", {"a": FILM}, numbers=["x", 7, 8]))
     assert about["names"] == ["x", "7", "8"]
     assert data_of(report.Frames("Film", {"a": FILM}))["names"] == ["0", "1", "2"]
 
 
-def test_long_films_are_thinned_and_a_note_says_so():
+def test_long_films_are_subsampled_with_a_note():
     panel = report.Frames("Film", {"a": np.zeros((5000, 4, 4), dtype=np.uint8)})
     names = data_of(panel)["names"]
     assert len(names) <= 240
     assert (names[0], names[-1]) == ("0", "4999")
     assert np.ptp(np.diff(np.array(names, dtype=int))) <= 1
-    assert "240 of 5000 frames are here" in panel.html()
+    assert "Showing 240 of 5000 frames" in panel.html()
 
 
-def test_large_films_are_reduced_and_a_note_says_so():
+def test_large_films_are_downscaled_with_a_note():
     panel = report.Frames("Film", {"a": np.zeros((2, 480, 640)), "b": np.zeros((2, 480, 640))})
     assert pixels(data_of(panel)["uris"][0][0]).shape[:2] == (240, 320)
-    assert "480 x 640 pixels are shown smaller" in panel.html()
+    assert "480 x 640 pixels are downscaled" in panel.html()
 
 
 def test_a_film_of_200_frames_is_small():
@@ -240,7 +240,7 @@ def test_a_film_of_200_frames_is_small():
     assert markup.count("data:image/webp") == 4 + 4 * 200
 
 
-def test_heat_maps_hold_their_values():
+def test_heat_maps_contain_the_values():
     table = np.where(RNG.random((7, 5)) < 0.2, np.nan, 1e8 * TABLE.sum())
     about = data_of(report.HeatMap("Wells", {"data": table}))
     cells = np.frombuffer(b64decode(about["maps"][0]["cells"])).reshape(7, 5)
@@ -248,7 +248,7 @@ def test_heat_maps_hold_their_values():
     assert about["rows"] == list("0123456")
 
 
-def test_layers_share_a_scale_but_those_around_zero():
+def test_layers_share_a_scale_except_diverging_ones():
     outliers = np.where(TABLE > 0.9, -3.0, 0.0)
     outliers[0, 0] = 2.0
     layers = {"data": TABLE, "completed": TABLE / 2, "outliers": outliers}
@@ -256,13 +256,13 @@ def test_layers_share_a_scale_but_those_around_zero():
     assert data["limits"] == completed["limits"]
     both = np.concatenate([TABLE, TABLE / 2])
     np.testing.assert_allclose(data["limits"][0], np.quantile(both, [0.01, 0.99]))
-    assert not data["around"]
-    assert found["around"]
+    assert not data["diverging"]
+    assert found["diverging"]
     assert found["limits"][0][0] == -found["limits"][0][1]
     assert 2.0 <= found["limits"][0][1] <= 3.0
 
 
-def test_columns_may_have_scales_of_their_own():
+def test_columns_can_have_their_own_scales():
     units = 10.0 ** np.arange(5)
     panel = report.HeatMap("Wells", {"data": TABLE * units}, by_column=True)
     low, high = np.array(data_of(panel)["maps"][0]["limits"]).T
@@ -270,14 +270,14 @@ def test_columns_may_have_scales_of_their_own():
     np.testing.assert_allclose(high, np.quantile(TABLE * units, 0.99, axis=0))
 
 
-def test_large_tables_are_reduced_and_a_note_says_so():
+def test_large_tables_are_reduced_with_a_note():
     panel = report.HeatMap(
         "Wells", {"data": np.ones((1000, 500)), "gone": np.full((1000, 500), np.nan)}
     )
     about = data_of(panel)
     assert (len(about["rows"]), len(about["columns"])) == (160, 120)
     assert about["rows"][0] == "0 to 5"
-    assert "1000 x 500 values are shown in 160 x 120 blocks" in panel.html()
+    assert "1000 x 500 values are shown as 160 x 120 blocks" in panel.html()
 
 
 def naive_blocks(table, rows, columns, reduce):
@@ -290,23 +290,23 @@ def naive_blocks(table, rows, columns, reduce):
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e299])
-def test_blocks_against_plain_loops(scale):
+def test_blocks_against_naive_loops(scale):
     table = scale * RNG.normal(size=(23, 17))
     table[RNG.random(table.shape) < 0.5] = np.nan
     table[:6, :6] = np.nan
-    rows, columns = cuts(23, 5), cuts(17, 4)
+    rows, columns = block_edges(23, 5), block_edges(17, 4)
 
-    def mean(seen):
-        return (seen / len(seen)).sum() if len(seen) else np.nan
+    def mean(values):
+        return (values / len(values)).sum() if len(values) else np.nan
 
-    def extreme(seen):
-        return seen[np.abs(seen).argmax()] if len(seen) else np.nan
+    def extreme(values):
+        return values[np.abs(values).argmax()] if len(values) else np.nan
 
     np.testing.assert_allclose(
-        means(table, rows, columns), naive_blocks(table, rows, columns, mean)
+        block_means(table, rows, columns), naive_blocks(table, rows, columns, mean)
     )
     np.testing.assert_array_equal(
-        largest(table, rows, columns), naive_blocks(table, rows, columns, extreme)
+        block_max_abs(table, rows, columns), naive_blocks(table, rows, columns, extreme)
     )
 
 
@@ -314,20 +314,20 @@ def test_long_curves_keep_their_peaks():
     y = RNG.random(100_000)
     y[[1234, 77_777]] = 9.0, -9.0
     y[5000:9000] = np.nan
-    chosen = extremes(y, 1200)
+    chosen = extreme_points(y, 1200)
     assert len(chosen) <= 1202
     assert {0, 1234, 77_777, 99_999} <= set(chosen.tolist())
     assert np.isnan(y[chosen]).any()
     assert (np.diff(chosen) > 0).all()
 
 
-def test_a_line_is_lifted_at_gaps():
+def test_lines_break_at_gaps():
     values = [1.0, 2.0, np.nan, 3.0, np.nan, 4.0, 5.0]
     path = re.search(r' d="([^"]+)"', report.Curve("C", range(7), {"a": values}).html()).group(1)
     assert re.sub(r"[^ML]", "", path) == "MLMML"
 
 
-def test_values_up_to_zero_are_gaps_of_a_logarithmic_curve():
+def test_nonpositive_values_are_gaps_of_a_logarithmic_curve():
     about = data_of(report.Curve("C", range(4), {"a": [100.0, 0.0, -1.0, 1.0]}, log=True))
     places = about["lines"][0]["py"]
     assert places[1:3] == [None, None]
@@ -346,11 +346,11 @@ def test_curves_of_any_range(x, y, log):
 @given(st.floats(-1e12, 1e12), st.floats(1e-9, 1e12), st.booleans(), st.integers(3, 9))
 def test_ticks_are_round_and_on_the_axis(low, length, log, most):
     values = np.array([low, low + length])
-    axis = Axis.around(np.abs(values) + 1e-9 if log else values, log)
+    axis = Axis.covering(np.abs(values) + 1e-9 if log else values, log)
     ticks = axis.ticks(most)
     assert len(ticks) <= most + 1
-    places, length = axis.place(ticks), np.ptp(values)
-    # no number lies between two neighbours, and an axis may be as short as a few of these steps
+    places, length = axis.position(ticks), np.ptp(values)
+    # tolerance for rounding: an axis may be only a few floating-point spacings long
     near = 1e-6 + 4 * (np.spacing(np.abs(values).max()) / length if length else 0.0)
     assert ((places > -near) & (places < 1 + near)).all()
     assert (np.diff(ticks) >= 0).all()
@@ -383,12 +383,12 @@ def test_ticks_of_known_axes():
         ((3, 4), "(3, 4)"),
     ],
 )
-def test_figures(value, text):
-    assert figure(value) == text
+def test_format_number(value, text):
+    assert format_number(value) == text
 
 
 @pytest.mark.parametrize(("n", "most"), [(1, 5), (5, 5), (6, 5), (1000, 7)])
-def test_spread(n, most):
-    chosen = spread(n, most)
+def test_evenly_spaced(n, most):
+    chosen = evenly_spaced(n, most)
     assert len(chosen) == min(n, most)
     assert (chosen[0], chosen[-1]) == (0, n - 1)

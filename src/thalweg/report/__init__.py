@@ -1,8 +1,8 @@
-"""A report to look at: one HTML file without network, from panels of a few kinds.
+"""Write reports: self-contained HTML files built from panels.
 
-:func:`write` puts panels on a page. A kind of panel is one file of this room: a frozen dataclass
-with a ``name`` and a ``title`` that keeps the contract of :class:`Panel`, and, where it needs
-them, a style sheet and a script beside it that bear its name.
+:func:`write` puts panels on a page. Each module of this package holds one kind of panel: a frozen
+dataclass with a ``name`` and a ``title`` that follows the :class:`Panel` protocol. Its style sheet
+and script, if any, are the ``.css`` and ``.js`` files of the same name.
 """
 
 from thalweg.report._html import tag

@@ -1,4 +1,4 @@
-"""Ticks of an axis, and where values lie along it."""
+"""Axes of a chart: ticks, labels and positions of values."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,48 +8,48 @@ from typing import Any
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.report._text import figure
+from thalweg.report._text import format_number
 
 __all__ = ["Axis"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from ``low`` to ``high``, in logarithms of base 10 if ``log``."""
+    """An axis from ``low`` to ``high``; both are base-10 logarithms if ``log``."""
 
     low: float
     high: float
     log: bool = False
 
     @classmethod
-    def around(cls, values: Array, log: bool = False, margin: float = 0.0) -> "Axis":
-        """Return an axis with all finite values on it."""
-        seen = values[np.isfinite(values)]
+    def covering(cls, values: Array, log: bool = False, margin: float = 0.0) -> "Axis":
+        """Return an axis that covers all finite values, plus a relative ``margin``."""
+        finite = values[np.isfinite(values)]
         if log:
-            seen = np.log10(seen[seen > 0])
-        low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 1.0)
-        if low == high:  # room around a constant
-            around = 0.5 if log else 0.5 * abs(low) or 0.5
-            low, high = low - around, high + around
-        room = margin * (high - low)
-        return cls(low - room, high + room, log)
+            finite = np.log10(finite[finite > 0])
+        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+        if low == high:  # a constant gets an axis of positive length
+            half = 0.5 if log else 0.5 * abs(low) or 0.5
+            low, high = low - half, high + half
+        padding = margin * (high - low)
+        return cls(low - padding, high + padding, log)
 
-    def place(self, values: Any) -> Array:
-        """Return where values lie, 0 at the low end and 1 at the high end; NaN for a gap."""
-        found = np.asarray(values, dtype=np.float64)
+    def position(self, values: Any) -> Array:
+        """Return relative positions: 0 at ``low``, 1 at ``high``; NaN for gaps."""
+        scaled = np.asarray(values, dtype=np.float64)
         if self.log:
-            found = np.log10(found, out=np.full_like(found, np.nan), where=found > 0)
-        place: Array = (found - self.low) / (self.high - self.low)
-        return place
+            scaled = np.log10(scaled, out=np.full_like(scaled, np.nan), where=scaled > 0)
+        position: Array = (scaled - self.low) / (self.high - self.low)
+        return position
 
     def labels(self) -> list[str]:
         """Return the ticks as text."""
         ticks = self.ticks()
         digits = 4 if self.log else _digits(ticks)
-        return [figure(tick) if digits == 4 else f"{tick:.{digits}g}" for tick in ticks]
+        return [format_number(tick) if digits == 4 else f"{tick:.{digits}g}" for tick in ticks]
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Return round values on the axis."""
+        """Return round values on the axis, about ``most`` of them."""
         if not self.log:
             return _round_steps(self.low, self.high, most)
         first, last = ceil(self.low - 1e-9), floor(self.high + 1e-9)
@@ -60,7 +60,7 @@ class Axis:
 
 
 def _digits(ticks: list[float]) -> int:
-    """Return how many significant digits tell ticks apart."""
+    """Return the number of significant digits that distinguishes the ticks, at least 4."""
     step = min((b - a for a, b in pairwise(ticks)), default=0.0)
     largest = max(map(abs, ticks), default=0.0)
     return 4 if step <= 0 else max(4, floor(log10(largest)) - floor(log10(step)) + 1)

@@ -1,4 +1,4 @@
-"""Markup from Python, in which text is escaped unless it is markup already."""
+"""Build HTML from Python; text is escaped unless it is :class:`Html`."""
 
 import json
 from html import escape
@@ -10,16 +10,16 @@ _VOID = {"br", "img", "input", "meta"}
 
 
 class Html(str):
-    """Text that is markup, and goes into a page as it is."""
+    """A string of HTML, which is not escaped again."""
 
     __slots__ = ()
 
 
 def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
-    """Return an element; whatever is not :class:`Html` is escaped.
+    """Return an HTML element; children that are not :class:`Html` are escaped.
 
-    ``class_`` and ``aria_label`` stand for ``class`` and ``aria-label``. An attribute that is None
-    or False is left out, and one that is True has no value.
+    ``class_`` and ``aria_label`` stand for ``class`` and ``aria-label``. Attributes that are None
+    or False are omitted; those that are True have no value.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
 
 
 def join(*children: Any) -> Html:
-    """Return the children in a row, escaped where they are text; None is left out."""
+    """Concatenate the children; text is escaped, None is omitted."""
     return Html(
         "".join(
             child if isinstance(child, Html) else escape(str(child))
@@ -49,13 +49,13 @@ def join(*children: Any) -> Html:
 
 
 def note(sentences: list[str], gaps: bool = False) -> Html | None:
-    """Return small print, with the key of the colour that gaps have; None if there is neither."""
+    """Return a note below a panel, with a legend for gaps; None if there is nothing to say."""
     key = tag("span", "gap", class_="gap-key") if gaps else None
     return tag("p", " ".join([*sentences, ""]), key, class_="note") if sentences or gaps else None
 
 
 def data(values: Any) -> Html:
-    """Return a block of JSON for the scripts of a page."""
-    # a script ends at the first "</script", wherever it stands
+    """Return a JSON block for the scripts of a page."""
+    # "</script" would end the element, even inside a JSON string
     text = json.dumps(values, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return Html(f'<script type="application/json">{text}</script>')

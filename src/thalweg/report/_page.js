@@ -1,17 +1,17 @@
 "use strict";
 
-/** The JSON that stands in a panel. */
+/** Parse the JSON block of a panel. */
 const dataOf = (panel) => JSON.parse(panel.querySelector("script[type='application/json']").textContent);
 
-/** Each panel of a kind, with its data. */
+/** Call a function with each panel of a kind and its data. */
 const panels = (kind, start) =>
   document.querySelectorAll(`.panel.${kind}`).forEach((panel) => start(panel, dataOf(panel)));
 
-/** A whole number, with its thousands apart if it has five digits or more. */
+/** Format an integer; from five digits on with thousands separators. */
 const grouped = (x) => (Math.abs(x) < 1e4 ? String(x) : String(x).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
 
-/** A number as people write it. */
-const figure = (x) => {
+/** Format a number for readers. */
+const formatNumber = (x) => {
   if (x === null || Number.isNaN(x)) return "gap";
   const size = Math.abs(x);
   if (Number.isInteger(x) && size < 1e7) return grouped(x);
@@ -19,7 +19,8 @@ const figure = (x) => {
   return String(Number(x.toPrecision(size >= 1e4 ? 6 : 4)));
 };
 
-const within = (x, low, high) => Math.min(Math.max(x, low), high);
+/** Clip a number to an interval. */
+const clip = (x, low, high) => Math.min(Math.max(x, low), high);
 
 {
   const button = document.querySelector("button.theme");
@@ -39,7 +40,7 @@ document.querySelector("button.copy")?.addEventListener("click", async ({ target
     await navigator.clipboard.writeText(code.textContent);
     target.textContent = "Copied";
   } catch {
-    getSelection().selectAllChildren(code); // ready for the keyboard
+    getSelection().selectAllChildren(code); // so that Ctrl+C copies it
     target.textContent = "Selected";
   }
   setTimeout(() => { target.textContent = "Copy"; }, 2000);

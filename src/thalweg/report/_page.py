@@ -1,4 +1,4 @@
-"""The page around the panels, and the file it becomes."""
+"""Assemble panels to a page, and write it to a file."""
 
 import os
 from base64 import b64encode
@@ -14,22 +14,22 @@ from thalweg import __version__
 from thalweg.errors import InputError, ParameterError
 from thalweg.report import _checks
 from thalweg.report._html import Html, join, tag
-from thalweg.report._text import figure
+from thalweg.report._text import format_number
 
 __all__ = ["Panel", "write"]
 
 
 @runtime_checkable
 class Panel(Protocol):
-    """One thing to look at.
+    """Protocol of a panel.
 
-    ``html`` returns its markup without the heading. The files of this room that bear its ``name``
-    and end in ``.css`` and ``.js`` go into the page once.
+    ``html`` returns its markup without the heading. The ``.css`` and ``.js`` files of this package
+    that are named like the panel's ``name`` are included in the page once.
     """
 
     @property
     def name(self) -> str:
-        """What the kind of panel is called."""
+        """Name of the kind of panel."""
 
     @property
     def title(self) -> str:
@@ -48,29 +48,29 @@ def write(
     parameters: Mapping[str, Any] | None = None,
     summary: str | None = None,
 ) -> Path:
-    """Write a report: one HTML file that needs no network and opens from disk.
+    """Write a report: one self-contained HTML file that opens from disk.
 
-    The file appears when it is complete, and replaces one that is there.
+    The file is written atomically and replaces an existing one.
 
     Parameters
     ----------
     path : path or str
-        The file, such as ``"report.html"``, in a folder that exists.
+        Output file, such as ``"report.html"``, in an existing folder.
     title : str
         Heading of the page.
     panels : sequence of Panel
-        What there is to look at, from top to bottom.
+        Panels from top to bottom.
     command : str or None, default=None
-        What made the report, shown with a button to copy it.
+        Command that created the report, shown with a copy button.
     parameters : dict or None, default=None
         Settings by name, shown below the command.
     summary : str or None, default=None
-        A sentence or two below the heading.
+        One or two sentences below the heading.
 
     Returns
     -------
     Path
-        The file.
+        Path of the file.
 
     Examples
     --------
@@ -103,10 +103,10 @@ def _check(title: str, panels: Sequence[Any]) -> None:
     _checks.text("title", title)
     wrong = [panel for panel in panels if not isinstance(panel, Panel)]
     if wrong or not panels:
-        came = f"{wrong[0]!r:.60}" if wrong else "none"
+        given = f"{wrong[0]!r:.60}" if wrong else "an empty list"
         raise ParameterError(
-            f"panels should be a list of panels, but {came} came. "
-            "Give at least one, such as report.Facts('Quality', {'F-measure': 0.99})."
+            f"panels must be a non-empty list of panels, got {given}. "
+            "Example: [report.Facts('Quality', {'F-measure': 0.99})]."
         )
 
 
@@ -125,16 +125,16 @@ def _contents(panels: Sequence[Panel]) -> Html:
 
 
 def _origin(command: str | None, parameters: Mapping[str, Any] | None) -> Html:
-    """Return how the report was made."""
+    """Return a section with the command and the settings of the report."""
     if not command and not parameters:
         return Html()
-    parts = [tag("h2", "How this was made", id="title-origin")]
+    parts = [tag("h2", "How this report was made", id="title-origin")]
     if command:
         copy = tag("button", "Copy", type="button", class_="copy")
         parts.append(tag("div", tag("pre", tag("code", command), tabindex=0), copy, class_="made"))
     if parameters:
         rows = [
-            tag("div", tag("dt", name), tag("dd", figure(value)))
+            tag("div", tag("dt", name), tag("dd", format_number(value)))
             for name, value in parameters.items()
         ]
         parts.append(tag("dl", *rows, class_="settings"))
@@ -142,7 +142,7 @@ def _origin(command: str | None, parameters: Mapping[str, Any] | None) -> Html:
 
 
 def _policy(styles: str, scripts: str) -> str:
-    """Return a content security policy: what this file holds, and nothing from elsewhere."""
+    """Return a content security policy that allows only the contents of this file."""
 
     def source(text: str) -> str:
         return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
@@ -154,10 +154,10 @@ def _policy(styles: str, scripts: str) -> str:
 
 
 def _assets(suffix: str, panels: Sequence[Panel]) -> str:
-    """Return the styles or scripts of the page and of the panels that are on it."""
+    """Return the styles or scripts of the page and its panels."""
     kinds = sorted({panel.name.replace("-", "_") for panel in panels})
-    found = [f"{stem}.{suffix}" for stem in ("_page", *kinds)]
-    return "\n".join(_read(name) for name in found if (files(__package__) / name).is_file())
+    names = [f"{stem}.{suffix}" for stem in ("_page", *kinds)]
+    return "\n".join(_read(name) for name in names if (files(__package__) / name).is_file())
 
 
 def _read(name: str) -> str:
@@ -165,12 +165,12 @@ def _read(name: str) -> str:
 
 
 def _replace(path: Path, page: str) -> Path:
-    """Write a file so that it is there as a whole, or not at all."""
+    """Write a file atomically."""
     part = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         try:
             with part.open("xb") as file:
-                # names of files may hold bytes that are no text
+                # file names may contain bytes that UTF-8 cannot encode
                 file.write(page.encode("utf-8", "replace"))
                 file.flush()
                 os.fsync(file.fileno())
@@ -179,7 +179,7 @@ def _replace(path: Path, page: str) -> Path:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(
-            f"{path} should be a file that can be written, but: {error}. "
-            "Choose a folder that exists, and a name that is free."
+            f"{path} must be a writable file, got an error: {error}. "
+            "Choose an existing folder, and a name that is not a folder."
         ) from error
     return path

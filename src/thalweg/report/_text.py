@@ -1,4 +1,4 @@
-"""Numbers as text, and which of many things are shown."""
+"""Format numbers, and choose evenly spaced indices."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -7,18 +7,18 @@ import numpy as np
 
 from thalweg._typing import Indices
 
-__all__ = ["figure", "spread"]
+__all__ = ["evenly_spaced", "format_number"]
 
 
-def figure(value: Any) -> str:
-    """Return a number as people write it; a text stays as it is.
+def format_number(value: Any) -> str:
+    """Format a value for readers; strings are returned unchanged.
 
     Examples
     --------
-    >>> from thalweg.report._text import figure
-    >>> figure(0.123456), figure(1.0), figure(True), figure("l2")
+    >>> from thalweg.report._text import format_number
+    >>> format_number(0.123456), format_number(1.0), format_number(True), format_number("l2")
     ('0.1235', '1', 'yes', 'l2')
-    >>> figure(25_000).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    >>> format_number(25_000).replace("\N{NARROW NO-BREAK SPACE}", " ")
     '25 000'
     """
     if value is None:
@@ -34,15 +34,15 @@ def figure(value: Any) -> str:
 
 
 def _grouped(number: int) -> str:
-    """Return a whole number, with its thousands apart if it has five digits or more."""
-    apart = "\N{NARROW NO-BREAK SPACE}"
-    return f"{number:,}".replace(",", apart) if abs(number) >= 10_000 else str(number)
+    """Format an integer; from five digits on with thousands separators."""
+    separator = "\N{NARROW NO-BREAK SPACE}"
+    return f"{number:,}".replace(",", separator) if abs(number) >= 10_000 else str(number)
 
 
 def _is_round(value: float) -> bool:
     return value.is_integer() and 10_000 <= abs(value) < 1e7
 
 
-def spread(n: int, most: int) -> Indices:
-    """Return at most ``most`` of the numbers below ``n``, evenly spread, with both ends."""
+def evenly_spaced(n: int, most: int) -> Indices:
+    """Return at most ``most`` evenly spaced indices below ``n``, including both ends."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))

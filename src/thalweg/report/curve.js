@@ -15,33 +15,33 @@ panels("curve", (panel, { names, x, lines }) => {
   const marks = [...new Set(lines.flatMap((line) => line.px))].sort((a, b) => a - b);
   let at = -1;
 
-  const nearest = (places, share) => {
+  const nearest = (positions, target) => {
     let low = 0;
-    let high = places.length - 1;
+    let high = positions.length - 1;
     while (high - low > 1) {
       const middle = (low + high) >> 1;
-      if (places[middle] < share) low = middle; else high = middle;
+      if (positions[middle] < target) low = middle; else high = middle;
     }
-    return share - places[low] < places[high] - share ? low : high;
+    return target - positions[low] < positions[high] - target ? low : high;
   };
-  const place = (element, attributes) => {
+  const move = (element, attributes) => {
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     element.style.visibility = "visible";
   };
   const show = (mark) => {
     at = mark;
-    place(cursor, { x1: percent(marks[at]), x2: percent(marks[at]), y1: "0", y2: "100%" });
-    const told = lines.map((line, k) => {
+    move(cursor, { x1: percent(marks[at]), x2: percent(marks[at]), y1: "0", y2: "100%" });
+    const readings = lines.map((line, k) => {
       const i = nearest(line.px, marks[at]);
-      const seen = line.py[i] !== null;
-      if (seen) place(dots[k], { cx: percent(line.px[i]), cy: percent(line.py[i]) });
+      const observed = line.py[i] !== null;
+      if (observed) move(dots[k], { cx: percent(line.px[i]), cy: percent(line.py[i]) });
       else dots[k].style.visibility = "hidden";
-      values[k].textContent = figure(line.y[i]);
-      return `${names[k]} ${figure(line.y[i])}`;
+      values[k].textContent = formatNumber(line.y[i]);
+      return `${names[k]} ${formatNumber(line.y[i])}`;
     });
     const line = lines[0];
-    where.textContent = `${x} ${figure(line.x[nearest(line.px, marks[at])])}`;
-    status.textContent = `${where.textContent}: ${told.join(", ")}`;
+    where.textContent = `${x} ${formatNumber(line.x[nearest(line.px, marks[at])])}`;
+    status.textContent = `${where.textContent}: ${readings.join(", ")}`;
   };
   const hide = () => {
     [cursor, ...dots].forEach((element) => { element.style.visibility = "hidden"; });
@@ -52,7 +52,7 @@ panels("curve", (panel, { names, x, lines }) => {
 
   const point = (event) => {
     const box = plot.getBoundingClientRect();
-    show(nearest(marks, within((event.clientX - box.left) / box.width, 0, 1)));
+    show(nearest(marks, clip((event.clientX - box.left) / box.width, 0, 1)));
   };
 
   plot.addEventListener("pointermove", point);
@@ -63,6 +63,6 @@ panels("curve", (panel, { names, x, lines }) => {
     const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -marks.length, End: marks.length };
     if (!(event.key in steps)) return;
     event.preventDefault();
-    show(within(at + steps[event.key], 0, marks.length - 1));
+    show(clip(at + steps[event.key], 0, marks.length - 1));
   });
 });

@@ -1,4 +1,4 @@
-"""Figures and settings as tiles."""
+"""Panel of key figures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from typing import ClassVar
 
 from thalweg.report import _checks
 from thalweg.report._html import Html, tag
-from thalweg.report._text import figure
+from thalweg.report._text import format_number
 
 __all__ = ["Facts"]
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """A few figures, large enough to be seen at once.
+    """Show a few key figures as tiles.
 
     Parameters
     ----------
     title : str
         Heading of the panel.
     values : dict of str to str or number
-        What each figure is, and the figure.
+        Figures by name.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Facts:
     def html(self) -> Html:
         """Return the panel without its heading."""
         tiles = [
-            tag("div", tag("dt", name), tag("dd", figure(value)))
+            tag("div", tag("dt", name), tag("dd", format_number(value)))
             for name, value in self.values.items()
         ]
         return tag("dl", *tiles)

@@ -4,7 +4,8 @@ panels("frames", (panel, { uris, names }) => {
   const button = panel.querySelector(".play");
   const number = panel.querySelector(".number");
   const layers = images.map((image) => image.alt);
-  const pause = matchMedia("(prefers-reduced-motion: reduce)").matches ? 500 : 80;
+  // milliseconds per frame
+  const delay = matchMedia("(prefers-reduced-motion: reduce)").matches ? 500 : 80;
   let timer = 0;
 
   const show = () => {
@@ -25,7 +26,7 @@ panels("frames", (panel, { uris, names }) => {
       clearInterval(timer);
       timer = 0;
     } else {
-      timer = setInterval(() => go((slider.valueAsNumber + 1) % names.length), pause);
+      timer = setInterval(() => go((slider.valueAsNumber + 1) % names.length), delay);
     }
     button.textContent = timer ? "Pause" : "Play";
   };
@@ -35,9 +36,9 @@ panels("frames", (panel, { uris, names }) => {
   images.forEach((image) => image.addEventListener("click", play));
   panel.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!step || event.target === slider) return; // the slider moves by itself
+    if (!step || event.target === slider) return; // the slider handles its own keys
     event.preventDefault();
-    go(within(slider.valueAsNumber + step, 0, names.length - 1));
+    go(clip(slider.valueAsNumber + step, 0, names.length - 1));
   });
-  show(); // a reloaded page keeps the place of its slider
+  show(); // a browser restores the slider when it reloads a page
 });

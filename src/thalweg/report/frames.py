@@ -1,4 +1,4 @@
-"""A strip of films side by side, with a slider through their frames."""
+"""Panel of videos side by side, with a slider."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,29 +10,31 @@ from thalweg._typing import Indices
 from thalweg.report import _checks
 from thalweg.report._html import Html, data, join, note, tag
 from thalweg.report._images import LONGEST_SIDE, embed, fit_side, has_gaps, picture
-from thalweg.report._text import spread
+from thalweg.report._text import evenly_spaced
 
 __all__ = ["Frames"]
 
-_MOST_FRAMES = 240
-_MOST_PIXELS = 16_000_000  # of all layers: 3 MB of a calm film, 13 MB of nothing but noise
+# Limits on the size of a page.
+_MAX_FRAMES = 240
+_MAX_PIXELS = 16_000_000  # in all layers: 3 MB for a smooth video, 13 MB for pure noise
+_MIN_FRAMES = 12  # shown even if they exceed the limit on pixels
 
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Films side by side, with a slider, a button to play, and the number of the frame.
+    """Show videos side by side, with a slider, a play button and the frame number.
 
-    Long films are thinned to evenly spread frames, and large ones reduced, so that a page stays
-    small; a note says so.
+    Long videos are subsampled to evenly spaced frames, and large frames are downscaled, to keep
+    the page small; a note says so.
 
     Parameters
     ----------
     title : str
         Heading of the panel.
     layers : dict of str to array of shape (n, height, width) or (n, height, width, 3)
-        Films by name, in uint8, bool, or floats from 0 to 1 with NaN at gaps.
+        Videos by name, in uint8, bool, or floats from 0 to 1 with NaN for gaps.
     numbers : sequence of n entries or None, default=None
-        What frames are called; None counts from 0.
+        Labels of the frames; None counts from 0.
 
     Examples
     --------
@@ -74,7 +76,7 @@ class Frames:
     def _shown(self) -> Indices:
         n_frames, height, width = self._shape()[:3]
         pixels = len(self.layers) * int(np.prod(fit_side((height, width), LONGEST_SIDE)))
-        return spread(n_frames, min(_MOST_FRAMES, max(12, _MOST_PIXELS // pixels)))
+        return evenly_spaced(n_frames, min(_MAX_FRAMES, max(_MIN_FRAMES, _MAX_PIXELS // pixels)))
 
     def _figure(self, name: str, uris: list[str]) -> Html:
         image = picture(uris[0], name, self._shape()[1:3])
@@ -99,7 +101,7 @@ class Frames:
         n_frames, height, width = self._shape()[:3]
         notes = []
         if n_shown < n_frames:
-            notes.append(f"{n_shown} of {n_frames} frames are here, evenly spread.")
+            notes.append(f"Showing {n_shown} of {n_frames} frames, evenly spaced.")
         if max(height, width) > LONGEST_SIDE:
-            notes.append(f"Frames of {height} x {width} pixels are shown smaller.")
+            notes.append(f"Frames of {height} x {width} pixels are downscaled.")
         return note(notes, has_gaps(*self.layers.values()))

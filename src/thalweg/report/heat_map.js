@@ -1,16 +1,16 @@
 panels("heat-map", (panel, { rows, columns, maps }) => {
-  // lightness falls evenly from paper to deep water; around zero, both ends are dark
+  // RGB. Sequential: lightness falls evenly from light to dark. Diverging: both ends are dark.
   const SHADES = {
-    plain: [[247, 244, 231], [190, 221, 207], [111, 183, 186], [45, 134, 165], [31, 84, 140], [27, 35, 84]],
-    around: [[24, 66, 122], [72, 136, 190], [168, 205, 224], [245, 243, 238], [243, 184, 146], [213, 103, 58], [128, 40, 16]],
+    sequential: [[247, 244, 231], [190, 221, 207], [111, 183, 186], [45, 134, 165], [31, 84, 140], [27, 35, 84]],
+    diverging: [[24, 66, 122], [72, 136, 190], [168, 205, 224], [245, 243, 238], [243, 184, 146], [213, 103, 58], [128, 40, 16]],
   };
   const status = panel.querySelector(".value");
   const canvases = [...panel.querySelectorAll(".map canvas")];
   const spots = [...panel.querySelectorAll(".spot")];
-  let place = [0, 0];
+  let selected = [0, 0]; // row and column
 
-  const colour = (share, shades) => {
-    const x = within(share, 0, 1) * (shades.length - 1);
+  const colour = (fraction, shades) => {
+    const x = clip(fraction, 0, 1) * (shades.length - 1);
     const i = Math.min(Math.floor(x), shades.length - 2);
     return shades[i].map((from, c) => from + (x - i) * (shades[i + 1][c] - from));
   };
@@ -20,10 +20,10 @@ panels("heat-map", (panel, { rows, columns, maps }) => {
     const context = canvas.getContext("2d");
     const image = context.createImageData(columns.length, rows.length);
     map.values.forEach((value, i) => {
-      if (Number.isNaN(value)) return; // transparent: the colour of gaps
+      if (Number.isNaN(value)) return; // transparent: the background shows the pattern of gaps
       const [low, high] = map.limits[(i % columns.length) % map.limits.length];
-      const share = high > low ? (value - low) / (high - low) : 0.5;
-      image.data.set([...colour(share, map.shades), 255], 4 * i);
+      const fraction = high > low ? (value - low) / (high - low) : 0.5;
+      image.data.set([...colour(fraction, map.shades), 255], 4 * i);
     });
     context.putImageData(image, 0, 0);
   };
@@ -37,15 +37,15 @@ panels("heat-map", (panel, { rows, columns, maps }) => {
       context.fillRect(x, 0, 1, 1);
     }
     const [low, high] = map.limits[0];
-    const least = `${map.values.some((x) => x < low) ? "≤ " : ""}${figure(low)}`;
-    const most = `${map.values.some((x) => x > high) ? "≥ " : ""}${figure(high)}`;
+    const least = `${map.values.some((x) => x < low) ? "≤ " : ""}${formatNumber(low)}`;
+    const most = `${map.values.some((x) => x > high) ? "≥ " : ""}${formatNumber(high)}`;
     box.append(...(map.limits.length > 1 ? ["low", bar, "high"] : [least, bar, most]));
   };
-  const tell = ([row, column]) => {
-    place = [row, column];
+  const select = ([row, column]) => {
+    selected = [row, column];
     const i = row * columns.length + column;
-    const told = maps.map((map) => `${map.name} ${figure(map.values[i])}`);
-    status.textContent = `row ${rows[row]}, column ${columns[column]}: ${told.join(", ")}`;
+    const readings = maps.map((map) => `${map.name} ${formatNumber(map.values[i])}`);
+    status.textContent = `row ${rows[row]}, column ${columns[column]}: ${readings.join(", ")}`;
     spots.forEach((spot) => {
       spot.hidden = false;
       spot.style.left = `${(100 * (column + 0.5)) / columns.length}%`;
@@ -57,18 +57,18 @@ panels("heat-map", (panel, { rows, columns, maps }) => {
 
   maps.forEach((map, k) => {
     map.values = unpack(map.cells);
-    map.shades = SHADES[map.around ? "around" : "plain"];
-    canvases[k].style.height = `${within(1.6 * rows.length, 4, 22)}rem`;
+    map.shades = SHADES[map.diverging ? "diverging" : "sequential"];
+    canvases[k].style.height = `${clip(1.6 * rows.length, 4, 22)}rem`;
     paint(canvases[k], map);
     scale(canvases[k].closest("figure").querySelector(".scale"), map);
   });
   canvases.forEach((canvas) => {
     const point = (event) => {
       const box = canvas.getBoundingClientRect();
-      const along = (share, n) => within(Math.floor(share * n), 0, n - 1);
-      tell([
-        along((event.clientY - box.top) / box.height, rows.length),
-        along((event.clientX - box.left) / box.width, columns.length),
+      const index = (fraction, n) => clip(Math.floor(fraction * n), 0, n - 1);
+      select([
+        index((event.clientY - box.top) / box.height, rows.length),
+        index((event.clientX - box.left) / box.width, columns.length),
       ]);
     };
     canvas.addEventListener("pointermove", point);
@@ -78,9 +78,9 @@ panels("heat-map", (panel, { rows, columns, maps }) => {
       const step = steps[event.key];
       if (!step) return;
       event.preventDefault();
-      tell([
-        within(place[0] + step[0], 0, rows.length - 1),
-        within(place[1] + step[1], 0, columns.length - 1),
+      select([
+        clip(selected[0] + step[0], 0, rows.length - 1),
+        clip(selected[1] + step[1], 0, columns.length - 1),
       ]);
     });
   });

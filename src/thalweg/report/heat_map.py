@@ -1,4 +1,4 @@
-"""Tables as colours, with their values at hand."""
+"""Panel of heat maps."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -10,35 +10,36 @@ import numpy as np
 
 from thalweg._typing import Array, Indices
 from thalweg.report import _checks
-from thalweg.report._blocks import cuts, largest, means
+from thalweg.report._blocks import block_edges, block_max_abs, block_means
 from thalweg.report._html import Html, data, join, note, tag
 from thalweg.report._images import has_gaps
 
 __all__ = ["HeatMap"]
 
-_MOST_ROWS, _MOST_COLUMNS = 160, 120
-_FEW = 8  # labels that fit along an axis
+_MAX_ROWS, _MAX_COLUMNS = 160, 120  # cells of a map
+_MAX_LABELS = 8  # that fit along an axis
+_QUANTILES = (0.01, 0.99)  # ends of the colour scale, robust to extreme values
 
 
 @dataclass(frozen=True, eq=False)
 class HeatMap:
-    """Tables of one shape as colours: data, completed data, outliers.
+    """Show tables of equal shape as heat maps: data, completed data, outliers.
 
-    Pointing at a cell, or the arrow keys, show its value. Layers share a scale of colours, from
-    the 1 % to the 99 % quantile, so that they can be compared; one whose median is 0, such as
-    outliers, has a scale of its own around 0. Large tables are reduced to blocks, and a note
-    says so: a block has the mean of its values, or the largest of a layer around 0.
+    The pointer or the arrow keys select a cell and show its value. All layers share one colour
+    scale, from the 1 % to the 99 % quantile. A layer with median 0, such as outliers, has its own
+    diverging scale, symmetric around 0. Large tables are reduced to blocks, and a note says so: a
+    block shows the mean of its values or, on a diverging scale, the value of largest magnitude.
 
     Parameters
     ----------
     title : str
         Heading of the panel.
     layers : dict of str to array of shape (rows, columns)
-        Tables by name, with NaN at gaps.
+        Tables by name, with NaN for gaps.
     row_labels, column_labels : sequence of str or None, default=None
-        What rows and columns are called; None counts from 0.
+        Labels of rows and columns; None counts from 0.
     by_column : bool, default=False
-        Whether each column has a scale of its own, for columns in different units.
+        Whether each column has its own scale, for columns in different units.
 
     Examples
     --------
@@ -70,40 +71,40 @@ class HeatMap:
     def html(self) -> Html:
         """Return the panel without its heading."""
         n_rows, n_columns = self._shape()
-        rows, columns = cuts(n_rows, _MOST_ROWS), cuts(n_columns, _MOST_COLUMNS)
-        around = {name: _is_around_zero(table) for name, table in self.layers.items()}
+        rows, columns = block_edges(n_rows, _MAX_ROWS), block_edges(n_columns, _MAX_COLUMNS)
+        diverging = {name: _has_zero_median(table) for name, table in self.layers.items()}
         cells = {
-            name: (largest if around[name] else means)(table, rows, columns)
+            name: (block_max_abs if diverging[name] else block_means)(table, rows, columns)
             for name, table in self.layers.items()
         }
         row_names, column_names = _names(rows, self.row_labels), _names(columns, self.column_labels)
-        about = {"rows": row_names, "columns": column_names, "maps": self._maps(cells, around)}
+        maps = self._maps(cells, diverging)
         axes = (
             _axis("row-axis", row_names, self.row_labels, n_rows),
             _axis("column-axis", column_names, self.column_labels, n_columns),
         )
         figures = [_figure(name, len(row_names), len(column_names), *axes) for name in cells]
-        hint = "Point at a cell, or use the arrow keys, to read its value."
+        hint = "Point at a cell or use the arrow keys to read its value."
         return join(
             tag("div", *figures, class_="maps"),
             tag("p", hint, class_="value", role="status"),
             self._note(len(row_names), len(column_names)),
-            data(about),
+            data({"rows": row_names, "columns": column_names, "maps": maps}),
         )
 
     def _shape(self) -> tuple[int, int]:
         shape: tuple[int, int] = next(iter(self.layers.values())).shape
         return shape
 
-    def _maps(self, cells: dict[str, Array], around: dict[str, bool]) -> list[dict[str, Any]]:
-        """Return what the script needs to know of each layer."""
-        shared = [table for name, table in cells.items() if not around[name]]
+    def _maps(self, cells: dict[str, Array], diverging: dict[str, bool]) -> list[dict[str, Any]]:
+        """Return the data of each layer for the script."""
+        shared = [table for name, table in cells.items() if not diverging[name]]
         limits = self._limits(np.concatenate(shared)) if shared else []
         return [
             {
                 "name": name,
-                "around": around[name],
-                "limits": self._around(table) if around[name] else limits,
+                "diverging": diverging[name],
+                "limits": self._symmetric_limits(table) if diverging[name] else limits,
                 "cells": b64encode(table.astype("<f8").tobytes()).decode("ascii"),
             }
             for name, table in cells.items()
@@ -112,19 +113,19 @@ class HeatMap:
     def _limits(self, table: Array) -> list[list[float]]:
         return [_quantiles(part) for part in (table.T if self.by_column else [table])]
 
-    def _around(self, table: Array) -> list[list[float]]:
-        sizes = np.abs(np.where(table == 0, np.nan, table))
-        return [[-high, high] for _, high in self._limits(sizes)]
+    def _symmetric_limits(self, table: Array) -> list[list[float]]:
+        magnitudes = np.abs(np.where(table == 0, np.nan, table))
+        return [[-high, high] for _, high in self._limits(magnitudes)]
 
     def _note(self, n_rows: int, n_columns: int) -> Html | None:
         shape, notes = self._shape(), []
         if (n_rows, n_columns) != shape:
             notes.append(
-                f"{shape[0]} x {shape[1]} values are shown in {n_rows} x {n_columns} blocks: "
-                "their means, or the largest value where colours are around 0."
+                f"{shape[0]} x {shape[1]} values are shown as {n_rows} x {n_columns} blocks: "
+                "means or, on a scale around 0, the value of largest magnitude."
             )
         if self.by_column:
-            notes.append("Each column has a scale of its own.")
+            notes.append("Each column has its own scale.")
         return note(notes, has_gaps(*self.layers.values()))
 
 
@@ -149,26 +150,26 @@ def _figure(name: str, n_rows: int, n_columns: int, left: Html, below: Html) -> 
 
 
 def _axis(kind: str, names: list[str], labels: Sequence[Any] | None, n: int) -> Html:
-    """Return the labels of an axis: all if they are few, or those at the ends."""
-    few = len(names) <= _FEW
+    """Return the labels of an axis: all if they fit, otherwise the first and the last."""
+    few = len(names) <= _MAX_LABELS
     ends = [0, n - 1] if labels is None else [labels[0], labels[-1]]
     spans = [tag("span", name) for name in (names if few else ends)]
     return tag("div", *spans, class_=kind if few else f"{kind} ends", aria_hidden="true")
 
 
-def _is_around_zero(table: Array) -> bool:
-    seen = table[~np.isnan(table)]
-    return bool(seen.size) and bool(np.median(seen) == 0)
+def _has_zero_median(table: Array) -> bool:
+    observed = table[~np.isnan(table)]
+    return bool(observed.size) and bool(np.median(observed) == 0)
 
 
 def _quantiles(values: Array) -> list[float]:
-    seen = values[~np.isnan(values)]
-    low, high = np.quantile(seen, [0.01, 0.99]) if seen.size else (0.0, 1.0)
+    observed = values[~np.isnan(values)]
+    low, high = np.quantile(observed, _QUANTILES) if observed.size else (0.0, 1.0)
     return [float(low), float(high)]
 
 
 def _names(edges: Indices, labels: Sequence[Any] | None) -> list[str]:
-    """Return what blocks are called: by their only member, or by the first and the last."""
+    """Return the names of blocks: the label of the only member, or "first to last"."""
     names = []
     for start, stop in pairwise(edges.tolist()):
         first, last = (i if labels is None else labels[i] for i in (start, stop - 1))

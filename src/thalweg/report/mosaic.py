@@ -1,4 +1,4 @@
-"""Basis images, all at a glance."""
+"""Panel of basis images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from typing import Any, ClassVar
 from thalweg.report import _checks
 from thalweg.report._html import Html, join, note, tag
 from thalweg.report._images import embed, has_gaps, is_small, picture, stretched
-from thalweg.report._text import spread
+from thalweg.report._text import evenly_spaced
 
 __all__ = ["Mosaic"]
 
-_MOST_IMAGES = 144
+_MAX_IMAGES = 144  # limits the size of a page
 
 
 @dataclass(frozen=True, eq=False)
 class Mosaic:
-    """Images beside one another, each stretched from its least to its largest value.
+    """Show images in a grid, each scaled from its minimum to its maximum.
 
     Parameters
     ----------
     title : str
         Heading of the panel.
     images : array of shape (n, height, width) or (n, height, width, 3)
-        Such as components; they may have any scale. At most 144 are shown.
+        Images on any scale, such as components. At most 144 are shown.
     labels : sequence of n str or None, default=None
-        What the images are called; None counts from 0.
+        Labels of the images; None counts from 0.
 
     Examples
     --------
@@ -48,9 +48,9 @@ class Mosaic:
 
     def html(self) -> Html:
         """Return the panel without its heading."""
-        shown = spread(len(self.images), _MOST_IMAGES)
-        few = [f"{len(shown)} of {len(self.images)} images are here."]
-        notes = [*few[: len(shown) < len(self.images)], "Each image has a scale of its own."]
+        shown = evenly_spaced(len(self.images), _MAX_IMAGES)
+        subset = [f"Showing {len(shown)} of {len(self.images)} images."]
+        notes = [*subset[: len(shown) < len(self.images)], "Each image has its own scale."]
         size = "small" if is_small(self.images.shape[1:]) else "large"
         tiles = tag("div", *(self._tile(int(i)) for i in shown), class_=size)
         return join(tiles, note(notes, has_gaps(self.images)))

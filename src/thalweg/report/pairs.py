@@ -1,4 +1,4 @@
-"""Images against what was made of them."""
+"""Panel of images next to their processed versions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,24 +7,24 @@ from typing import Any, ClassVar
 from thalweg.report import _checks
 from thalweg.report._html import Html, join, note, tag
 from thalweg.report._images import embed, has_gaps, picture
-from thalweg.report._text import spread
+from thalweg.report._text import evenly_spaced
 
 __all__ = ["Pairs"]
 
-_MOST_ROWS = 48
+_MAX_ROWS = 48  # groups; limits the size of a page
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Images in groups: the original, the clean one, what was taken away.
+    """Show images in groups, such as original, denoised image and outliers.
 
     Parameters
     ----------
     title : str
         Heading of the panel.
     columns : dict of str to array of shape (n, height, width) or (n, height, width, 3)
-        Images by the name of their column, in uint8, bool, or floats from 0 to 1 with NaN at
-        gaps. At most 48 groups are shown, evenly spread.
+        Images by column name, in uint8, bool, or floats from 0 to 1 with NaN for gaps. At most
+        48 groups are shown, evenly spaced.
 
     Examples
     --------
@@ -47,11 +47,11 @@ class Pairs:
     def html(self) -> Html:
         """Return the panel without its heading."""
         n = len(next(iter(self.columns.values())))
-        shown = spread(n, _MOST_ROWS)
-        few = [f"{len(shown)} of {n} are here, evenly spread."] if len(shown) < n else []
+        shown = evenly_spaced(n, _MAX_ROWS)
+        notes = [f"Showing {len(shown)} of {n}, evenly spaced."] if len(shown) < n else []
         return join(
             tag("ul", *(self._group(int(i)) for i in shown)),
-            note(few, has_gaps(*self.columns.values())),
+            note(notes, has_gaps(*self.columns.values())),
         )
 
     def _group(self, i: int) -> Html:

@@ -1,4 +1,4 @@
-"""Ranked words with bars."""
+"""Panel of ranked words with bars."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ from typing import Any, ClassVar
 from thalweg.errors import InputError
 from thalweg.report import _checks
 from thalweg.report._html import Html, tag
-from thalweg.report._text import figure
+from thalweg.report._text import format_number
 
 __all__ = ["Ranking"]
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Groups of words, or of anything with a weight, as lists with bars.
+    """Show groups of words with their weights as bars.
 
     Parameters
     ----------
     title : str
         Heading of the panel.
     groups : dict of str to list of (str, float)
-        Words and weights by the name of their group, in the order to be shown. Bars are relative
-        to the largest weight of their group.
+        Words and weights by group name, in display order. Bars are relative to the largest
+        absolute weight of their group.
 
     Examples
     --------
@@ -44,8 +44,8 @@ class Ranking:
         for name, entries in self.groups.items():
             if not entries or not all(map(_is_entry, entries)):
                 raise InputError(
-                    f"group {name!r} should be a list of pairs of a text and a finite number, but "
-                    f"{entries!r:.80} came. Give pairs such as ('river', 0.5)."
+                    f"group {name!r} must be a non-empty list of (string, finite number) pairs, "
+                    f"got {entries!r:.80}. Example: [('river', 0.5)]."
                 )
 
     def html(self) -> Html:
@@ -55,22 +55,23 @@ class Ranking:
 
 
 def _group(name: str, entries: Sequence[tuple[str, float]]) -> Html:
-    largest = max(abs(weight) for _, weight in entries) or 1.0
+    max_weight = max(abs(weight) for _, weight in entries) or 1.0
     rows = [
         tag(
             "li",
             tag("span", word, class_="word"),
-            _bar(weight / largest),
-            tag("span", figure(weight), class_="weight"),
+            _bar(weight / max_weight),
+            tag("span", format_number(weight), class_="weight"),
         )
         for word, weight in entries
     ]
     return tag("section", tag("h3", name), tag("ol", *rows))
 
 
-def _bar(share: float) -> Html:
-    length = f"{100 * abs(share):.1f}%"
-    bar = tag("rect", width=length, height="100%", rx=2, class_="below" if share < 0 else None)
+def _bar(fraction: float) -> Html:
+    length = f"{100 * abs(fraction):.1f}%"
+    sign = "negative" if fraction < 0 else None
+    bar = tag("rect", width=length, height="100%", rx=2, class_=sign)
     return tag("svg", bar, class_="bar", aria_hidden="true")
 
 
