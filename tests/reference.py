@@ -321,6 +321,17 @@ def sample_loss(v: Array, W: Array, h: Array, r: Array, weight: float, seen: Arr
     return sum(error[i] ** 2 / 2 + weight * abs(r[i]) for i in range(len(v)) if seen[i])
 
 
+def ridge_start(v: Array, W: Array, seen: Array) -> Array:
+    """Return the codes at which PGD begins here, where VII-B1 draws them at random."""
+    G, rows = W.T @ W, np.flatnonzero(seen)
+    K = len(G)
+    ridge = 0.01 * sum(G[k, k] for k in range(K)) / K
+    h = np.linalg.inv(G + ridge * np.eye(K)) @ W[rows].T @ v[rows]
+    h = np.array([max(x, 0.0) for x in h])
+    fit = W[rows] @ h
+    return h * max(fit @ v[rows], 0.0) / (fit @ fit) if fit @ fit > 0 else 0 * h
+
+
 def opgd_encode(
     v: Array, W: Array, weight: float, M: float, kappa: float, n: int, seen: Array
 ) -> list[tuple[Array, Array]]:
@@ -332,7 +343,7 @@ def opgd_encode(
         left = [v[i] - sum(W[i, k] * h[k] for k in range(K)) for i in range(F)]
         return np.array([bounded_soft(x, weight, M) if seen[i] else x for i, x in enumerate(left)])
 
-    h = np.zeros(K)
+    h = ridge_start(v, W, seen)
     r = outliers(h)
     track = [(h, r)]
     for _ in range(n):
@@ -346,16 +357,20 @@ def opgd_encode(
 def oadmm_encode(
     v: Array, W: Array, weight: float, M: float, rho: float, n: int, seen: Array
 ) -> list[Array]:
-    """Return the feasible copy u at the start and after each of n rounds of OADMM."""
+    """Return the feasible copy u at the start and after each of n rounds of OADMM.
+
+    rho_1 is relative to the mean squared norm of an atom (a documented deviation).
+    """
     F, K = W.shape
+    rho1 = rho * sum(W[i, k] ** 2 for i in range(F) for k in range(K)) / K
     h, u, alpha = np.zeros(K), np.zeros(K), np.zeros(K)
     r, q, beta = np.where(seen, 0.0, v), np.zeros(F), np.zeros(F)
     track = [u]
     for _ in range(n):
-        h = np.linalg.inv(W.T @ W + rho * np.eye(K)) @ (W.T @ (v - r) + rho * u - alpha)  # (25)
+        h = np.linalg.inv(W.T @ W + rho1 * np.eye(K)) @ (W.T @ (v - r) + rho1 * u - alpha)  # (25)
         Wh = W @ h
-        u = np.array([max(h[k] + alpha[k] / rho, 0.0) for k in range(K)])  # (27)
-        alpha = alpha + rho * (h - u)  # (29)
+        u = np.array([max(h[k] + alpha[k] / rho1, 0.0) for k in range(K)])  # (27)
+        alpha = alpha + rho1 * (h - u)  # (29)
         r, q, beta = r.copy(), q.copy(), beta.copy()
         for i in range(F):
             if seen[i]:
@@ -448,12 +463,14 @@ def badmm_round(
 ) -> BadmmState:
     """Return the variables after one round of BADMM.
 
-    The third weight is relative to the mean diagonal entry of H H' (a documented deviation).
+    The first and the third weight are relative to the mean diagonal entries of W'W and of H H'
+    (a documented deviation).
     """
     H, R, W, U, Q, Psi, A, B, D = state
     K = len(H)
     eye = np.eye(K)
-    H = np.linalg.inv(W.T @ W + rho * eye) @ (W.T @ (V - R) + rho * U - A)  # (S-12)
+    rho_h = rho * np.trace(W.T @ W) / K
+    H = np.linalg.inv(W.T @ W + rho_h * eye) @ (W.T @ (V - R) + rho_h * U - A)  # (S-12)
     left = V - W @ H
     R = np.empty_like(V)
     for i, j in np.ndindex(V.shape):
@@ -461,10 +478,10 @@ def badmm_round(
         R[i, j] = soft(total, weight) / (1 + rho) if seen[i, j] else left[i, j]  # (S-13)
     rho_w = rho * np.trace(H @ H.T) / K
     W = ((V - R) @ H.T - D + rho_w * Psi) @ np.linalg.inv(H @ H.T + rho_w * eye)  # (S-14)
-    U = np.maximum(H + A / rho, 0)  # (S-15)
+    U = np.maximum(H + A / rho_h, 0)  # (S-15)
     Q = np.clip(R + B / rho, -M, M)  # (S-16)
     Psi = project_columns(W + D / rho_w)  # (S-17)
-    A = A + rho * (H - U)  # (S-18)
+    A = A + rho_h * (H - U)  # (S-18)
     B = np.where(seen, B + rho * (R - Q), 0.0)  # (S-19)
     D = D + rho_w * (W - Psi)  # (S-20)
     return BadmmState(H, R, W, U, Q, Psi, A, B, D)

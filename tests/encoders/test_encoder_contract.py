@@ -311,7 +311,7 @@ def test_admm_is_the_papers(bound: float, gaps: bool, rho: float) -> None:
 def test_pgd_stops_by_the_papers_rule() -> None:
     V, W, _ = data(14)
     kept = np.ones(F, bool)
-    for tol in (1e-2, 1e-3):
+    for tol in (1e-4, 1e-5):
         codes = build("pgd", tol=tol).encode(V, W)
         ends = []
         for b in range(B):

@@ -13,6 +13,7 @@ from thalweg.encoders._run import Exit, StoppingRule, encode_chunks, take
 from thalweg.prox import Prox, apart
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
+from thalweg.solvers._quadratic import mean_diagonal
 
 __all__ = ["Admm"]
 
@@ -22,7 +23,10 @@ class Admm:
     """argmin over h, r of |v - W h - r|^2/2 + g(r) + omega(h), by [O] (25)-(30).
 
     The codes returned are the feasible copy u, with the outliers that are best for it; the
-    paper's h may be negative before convergence.
+    paper's h may be negative before convergence. Each augmentation weight is ``rho`` times the
+    mean diagonal entry of the Hessian beside it: rho_1 = rho tr(W'W) / K and rho_2 = rho. With
+    atoms of norm 1 that is the paper's rho_1 = rho_2 = rho; under a constraint that makes atoms
+    small, such as the simplex, an absolute rho_1 would hold the codes at their start.
 
     Parameters
     ----------
@@ -37,7 +41,7 @@ class Admm:
     max_iter : int
         Cap on the number of steps; the paper's is 50.
     rho : float
-        Weight of both augmentation terms, rho_1 = rho_2.
+        Weight of both augmentation terms, relative to their Hessians.
 
     Examples
     --------
@@ -65,17 +69,21 @@ class Admm:
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         rule = StoppingRule(self.tol, self.exit, self.max_iter, every=10)
-        factor = cho_factor(W.T @ W + self.rho * np.eye(W.shape[1], dtype=W.dtype))
+        G = W.T @ W
+        rho = self.rho * mean_diagonal(G), self.rho
+        factor = cho_factor(G + rho[0] * np.eye(W.shape[1], dtype=W.dtype))
         return encode_chunks(
             Problem(V, W, seen, self.outliers, self.penalty),
             H0,
-            lambda problem, start: rule.run(problem, _Splitting(problem, factor, self.rho), start),
+            lambda problem, start: rule.run(problem, _Splitting(problem, factor, *rho), start),
         )
 
 
 class _Splitting:
-    def __init__(self, problem: Problem, factor: tuple[Array, bool], rho: float) -> None:
-        self.factor, self.rho = factor, rho
+    def __init__(
+        self, problem: Problem, factor: tuple[Array, bool], rho1: float, rho2: float
+    ) -> None:
+        self.factor, self.rho1, self.rho2 = factor, rho1, rho2
         self.norm, (self.lower, self.upper) = apart(problem.outliers)
         B, F, K = problem.V.shape[1], *problem.W.shape
         self.alpha = np.zeros((B, K), dtype=problem.V.dtype).T
@@ -90,21 +98,21 @@ class _Splitting:
 
     def step(self, problem: Problem, H: Array, point: Point) -> Array:
         """Return the feasible copy of the codes after one round."""
-        rho, u = self.rho, H
-        rhs = times(problem.W.T, problem.V - self.r) + rho * u - self.alpha
+        rho1, rho2, u = self.rho1, self.rho2, H
+        rhs = times(problem.W.T, problem.V - self.r) + rho1 * u - self.alpha
         h = np.asfortranarray(cho_solve(self.factor, rhs), dtype=H.dtype)  # [O] (25)
         left = problem.V - times(problem.W, h)
-        target = (rho * self.q + left - self.beta) / (1.0 + rho)
+        target = (rho2 * self.q + left - self.beta) / (1.0 + rho2)
         if problem.seen is not None:  # the penalty does not know of gaps
             target *= problem.seen
-        r = self.norm.prox(target, 1.0 / (1.0 + rho))  # (26)
+        r = self.norm.prox(target, 1.0 / (1.0 + rho2))  # (26)
         if problem.seen is not None:  # a gap's r is free, and takes all that is left
             r = np.where(problem.seen.T, r.T, left.T).T
         self.last, self.fit = self.fit, self._fit(problem, left, r)
-        u = problem.penalty.prox(h + self.alpha / rho, 1.0 / rho)  # (27)
-        self.q = np.clip(r + self.beta / rho, self.lower, self.upper)  # (28)
-        self.alpha = self.alpha + rho * (h - u)  # (29)
-        self.beta = self.beta + rho * (r - self.q)  # (30)
+        u = problem.penalty.prox(h + self.alpha / rho1, 1.0 / rho1)  # (27)
+        self.q = np.clip(r + self.beta / rho2, self.lower, self.upper)  # (28)
+        self.alpha = self.alpha + rho1 * (h - u)  # (29)
+        self.beta = self.beta + rho2 * (r - self.q)  # (30)
         if problem.seen is not None:  # nothing binds a gap's r to its copy
             self.beta *= problem.seen
         self.r = r

@@ -8,6 +8,7 @@ import numpy as np
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._problem import Point, Problem, times
+from thalweg.encoders._ridge import ridge_codes
 from thalweg.encoders._run import Exit, StoppingRule, encode_chunks
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
@@ -19,6 +20,9 @@ __all__ = ["Pgd"]
 @dataclass(frozen=True)
 class Pgd:
     """argmin over h, r of |v - W h - r|^2/2 + g(r) + omega(h), by [O] (13)-(17).
+
+    Codes begin at ridge least squares, where the paper draws them at random (VII-B1): a sample
+    then has one result, and it does not depend on the samples beside it.
 
     Parameters
     ----------
@@ -75,8 +79,8 @@ class _Descent:
         self.eta = step
 
     def start(self, problem: Problem) -> Array:
-        """Return no codes."""
-        return np.zeros((problem.W.shape[1], problem.V.shape[1]), problem.V.dtype, order="F")
+        """Return codes near least squares: from zero, 50 steps end far from the optimum."""
+        return ridge_codes(problem.V, problem.W, problem.seen, problem.penalty)
 
     def step(self, problem: Problem, H: Array, point: Point) -> Array:
         """Return the codes after a step down the gradient and back into the set."""

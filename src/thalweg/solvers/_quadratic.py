@@ -7,7 +7,23 @@ import numpy as np
 from thalweg._typing import Array, Mask
 from thalweg.prox import Prox
 
-__all__ = ["objective", "quadratic", "settled"]
+__all__ = ["mean_diagonal", "objective", "quadratic", "settled"]
+
+
+def mean_diagonal(A: Array) -> float:
+    """Return tr(A) / K of a K x K Hessian: the unit in which ADMM weighs its augmentation.
+
+    A Hessian that vanishes, or nearly so, binds nothing; its unit is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.solvers._quadratic import mean_diagonal
+    >>> mean_diagonal(np.diag([1.0, 3.0])), mean_diagonal(np.zeros((2, 2)))
+    (2.0, 1.0)
+    """
+    mean = float(np.trace(A)) / max(len(A), 1)
+    return mean if mean >= np.finfo(A.dtype).tiny else 1.0
 
 
 def quadratic(A: Array, B: Array, W: Array) -> float:

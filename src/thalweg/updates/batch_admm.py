@@ -12,6 +12,7 @@ from thalweg.prox import Prox, apart
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
+from thalweg.solvers._quadratic import mean_diagonal
 from thalweg.updates import Factors
 from thalweg.updates._batch import Sums, fill
 
@@ -44,8 +45,10 @@ class BatchAdmmState(NamedTuple):
 class BatchAdmm:
     """One round over all blocks of the augmented Lagrangian: [O] (S-12)-(S-20).
 
-    The weight of the dictionary's augmentation is relative to the mean diagonal entry of H H',
-    so that the result does not depend on the units of the data.
+    Each augmentation weight is ``rho`` times the mean diagonal entry of the Hessian beside it:
+    of W'W for the codes, of I for the outliers, of H H' for the dictionary. So neither the units
+    of the data nor the size that a constraint leaves to atoms changes the path; with atoms of
+    norm 1 the weight of the codes is the paper's.
 
     Parameters
     ----------
@@ -56,7 +59,7 @@ class BatchAdmm:
     frozen : int
         So many first columns of the dictionary never change.
     rho : float
-        Weight of the augmentation terms.
+        Weight of the augmentation terms, relative to their Hessians.
 
     Examples
     --------
@@ -100,17 +103,18 @@ class BatchAdmm:
     ) -> tuple[BatchAdmmState, Sums]:
         """Move codes and outliers with their copies and duals; return what they ask of W."""
         H, R, W, U, Q, _, A, B, _ = state
-        rho = self.rho
-        H = _ridge(W.T @ W, W.T @ (V - R) + rho * U - A, rho)  # (S-12)
+        G, rho = W.T @ W, self.rho
+        rho_h = rho * mean_diagonal(G)
+        H = _ridge(G, W.T @ (V - R) + rho_h * U - A, rho_h)  # (S-12)
         product = W @ H
         target = (rho * Q + V - B - product) / (1.0 + rho)
         if seen is not None:
             target = target * seen
         norm, bounds = apart(self.outliers)
         R = fill(norm.prox(target, 1.0 / (1.0 + rho)), V, product, seen)  # (S-13)
-        U = self.penalty.prox(H + A / rho, 1.0 / rho)  # (S-15)
+        U = self.penalty.prox(H + A / rho_h, 1.0 / rho_h)  # (S-15)
         Q = np.clip(R + B / rho, *bounds)  # (S-16)
-        A = A + rho * (H - U)  # (S-18)
+        A = A + rho_h * (H - U)  # (S-18)
         B = B + rho * (R - Q)  # (S-19)
         if seen is not None:  # nothing binds a gap's outlier to its copy
             B = B * seen
@@ -124,8 +128,7 @@ class BatchAdmm:
     def move(self, state: BatchAdmmState, sums: Sums) -> BatchAdmmState:
         """Move the dictionary with its copy and dual."""
         W, Psi, D = state.W, state.Psi, state.D
-        energy = float(np.trace(sums.A)) / max(len(sums.A), 1)
-        rho_w = self.rho * max(energy, float(np.finfo(W.dtype).tiny))
+        rho_w = self.rho * mean_diagonal(sums.A)
         l1, l2 = (sums.n * weight for weight in (self.l1, self.l2))
         kept, free = np.split(np.arange(W.shape[1]), [self.frozen])
         # The frozen columns are constants: they move to the linear term.

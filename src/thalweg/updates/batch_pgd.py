@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg._typing import Array, Mask
+from thalweg.encoders._ridge import ridge_codes
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
@@ -57,8 +58,8 @@ class BatchPgd:
     kappa: float = 0.7
 
     def start(self, V: Array, W: Array, seen: Mask | None) -> Factors:
-        """Return the state before the first step: no codes, no outliers."""
-        H = np.zeros((W.shape[1], V.shape[1]), dtype=V.dtype)
+        """Return the state before the first step: codes of ridge least squares, no outliers."""
+        H = ridge_codes(V, W, seen, self.penalty)
         return Factors(W, H, fill(np.zeros_like(V), V, W @ H, seen))
 
     def advance(self, V: Array, state: Factors, seen: Mask | None) -> Factors:
