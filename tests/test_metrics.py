@@ -103,7 +103,7 @@ def test_psnr_of_nothing(clean):
 
 @pytest.mark.parametrize("peak", [0, -1.0, inf, nan, "1", None])
 def test_bad_peaks(peak):
-    with pytest.raises(ParameterError, match="peak should be a positive finite number"):
+    with pytest.raises(ParameterError, match="peak must be a positive finite number"):
         psnr([[1.0]], [[0.0]], peak=peak)
 
 
@@ -186,15 +186,15 @@ def test_a_sample_that_was_not_seen_costs_nothing(small):
 
 def test_a_minimum_that_was_not_found_is_reported(small, monkeypatch):
     monkeypatch.setattr(losses, "Fast", partial(Fast, max_iter=1))
-    with pytest.raises(ThalwegError, match=r"minima should have been .* Give a larger tol"):
+    with pytest.raises(ThalwegError, match=r"minima did not reach .* Use a larger tol"):
         empirical_loss(small.X, small.components, outlier_weight=WEIGHT)
 
 
 @pytest.mark.parametrize("weight", [-0.1, inf, nan, None, "auto"])
 def test_bad_weights(small, weight):
-    with pytest.raises(ParameterError, match="outlier_weight should be a finite number >= 0"):
+    with pytest.raises(ParameterError, match="outlier_weight must be a finite number >= 0"):
         empirical_loss(small.X, small.components, outlier_weight=weight)
-    with pytest.raises(ParameterError, match="outlier_weight should be a finite number >= 0"):
+    with pytest.raises(ParameterError, match="outlier_weight must be a finite number >= 0"):
         surrogate_loss(
             small.X, small.codes, small.outliers, small.components, outlier_weight=weight
         )
@@ -202,7 +202,7 @@ def test_bad_weights(small, weight):
 
 def test_bad_bounds_and_tolerances(small):
     for bad in ({"outlier_bound": -1.0}, {"tol": 0.0}, {"tol": nan}):
-        with pytest.raises(ParameterError, match="should be a"):
+        with pytest.raises(ParameterError, match="must be a"):
             empirical_loss(small.X, small.components, outlier_weight=0.1, **bad)
 
 
@@ -210,7 +210,7 @@ def test_bad_bounds_and_tolerances(small):
 def test_negative_components_are_refused(small, entry):
     components = small.components.copy()
     components[1, 2] = entry
-    with pytest.raises(InputError, match="components should be >= 0"):
+    with pytest.raises(InputError, match="components must be >= 0"):
         empirical_loss(small.X, components, outlier_weight=0.1)
 
 
@@ -251,9 +251,9 @@ def test_outlier_scores_where_there_is_nothing():
 @pytest.mark.parametrize("kind", [float, int])
 def test_masks_have_to_be_boolean(kind):
     mask = np.eye(3, dtype=bool)
-    with pytest.raises(InputError, match="truth_mask should be boolean"):
+    with pytest.raises(InputError, match="truth_mask must be boolean"):
         outlier_scores(mask.astype(kind), mask)
-    with pytest.raises(InputError, match="found_mask should be boolean"):
+    with pytest.raises(InputError, match="found_mask must be boolean"):
         outlier_scores(mask, mask.astype(kind))
 
 
@@ -389,17 +389,17 @@ def test_subspace_metrics_at_their_ends():
 @pytest.mark.parametrize(
     ("estimate", "truth", "message"),
     [
-        (np.eye(2, 5), np.eye(2, 4), r"estimate should have shape \(2, 4\) to go with truth"),
-        (np.eye(3, 5), np.eye(2, 5), r"estimate should have shape \(2, 5\) .* \(3, 5\) came"),
-        (np.eye(5, 2), np.eye(2, 5), "estimate should have rows that are linearly .* transposed"),
-        (np.eye(2, 5), np.ones((2, 5)), "truth should have rows .* 2 came that span 1 dim"),
-        (np.eye(2, 5) * [[1], [0]], np.eye(2, 5), "estimate should have rows .* span 1 dim"),
-        (np.zeros((2, 5)), np.eye(2, 5), "estimate should have rows .* span 0 dim"),
-        (np.eye(2, 5), np.ones(5), r"truth should be a matrix .* \(5,\) came"),
-        (np.eye(2, 5), np.ones((0, 5)), "truth should be a matrix with a row"),
-        (np.eye(2, 5) * nan, np.eye(2, 5), "estimate should be finite, but there is NaN"),
-        (np.eye(2, 5), np.diag([1, inf]), "truth should be finite, but there is inf"),
-        ("U", np.eye(2, 5), "estimate should be an array of numbers"),
+        (np.eye(2, 5), np.eye(2, 4), r"estimate must have shape \(2, 4\) to match truth"),
+        (np.eye(3, 5), np.eye(2, 5), r"estimate must have shape \(2, 5\) .* got \(3, 5\)"),
+        (np.eye(5, 2), np.eye(2, 5), "estimate must have linearly independent rows.* transposed"),
+        (np.eye(2, 5), np.ones((2, 5)), "truth must have linearly .* got 2 rows of rank 1"),
+        (np.eye(2, 5) * [[1], [0]], np.eye(2, 5), "estimate must have linearly .* of rank 1"),
+        (np.zeros((2, 5)), np.eye(2, 5), "estimate must have linearly .* of rank 0"),
+        (np.eye(2, 5), np.ones(5), r"truth must be a nonempty matrix, got .* \(5,\)"),
+        (np.eye(2, 5), np.ones((0, 5)), "truth must be a nonempty matrix"),
+        (np.eye(2, 5) * nan, np.eye(2, 5), "estimate must be finite, got NaN"),
+        (np.eye(2, 5), np.diag([1, inf]), "truth must be finite, got inf"),
+        ("U", np.eye(2, 5), "estimate must be an array of numbers"),
     ],
 )
 def test_bad_bases(metric, estimate, truth, message):
@@ -455,13 +455,13 @@ def test_purity_and_entropy_at_their_ends():
 @pytest.mark.parametrize(
     ("labels", "found", "message"),
     [
-        ([0, 1, 1], [0, 1], r"found should have shape \(3,\) to go with labels"),
-        ([], [], "labels should be a list with a label for each sample"),
-        ([0, 1], np.ones((2, 3)), r"found should be a list .* \(2, 3\) came.*argmax"),
-        (1, [1], r"labels should be a list .* shape \(\) came"),
-        ([0.0, nan], [0, 1], "labels should be known for each sample, but there is NaN"),
-        ([0, 1], np.array([None, "a"]), "found should be labels of one kind"),
-        ([0, [1]], [0, 1], "labels should be labels of one kind"),
+        ([0, 1, 1], [0, 1], r"found must have shape \(3,\) to match labels"),
+        ([], [], "labels must be a list with one label for each sample"),
+        ([0, 1], np.ones((2, 3)), r"found must be a list .* got .*\(2, 3\).*argmax"),
+        (1, [1], r"labels must be a list .* got .* shape \(\)"),
+        ([0.0, nan], [0, 1], "labels must be known for each sample, got NaN"),
+        ([0, 1], np.array([None, "a"]), "found must be labels of one type"),
+        ([0, [1]], [0, 1], "labels must be labels of one type"),
     ],
 )
 def test_bad_labels(score, labels, found, message):
@@ -475,25 +475,25 @@ X, H, R, W = np.ones((4, 5)), np.ones((4, 2)), np.zeros((4, 5)), np.ones((2, 5))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: psnr(X, X.T), r"estimate should have shape \(4, 5\) .* \(5, 4\) came"),
-        (lambda: psnr(X, X[0]), r"estimate should have shape \(4, 5\) .* \(5,\) came"),
-        (lambda: outlier_scores(X > 0, X.T > 0), r"found_mask should have shape \(4, 5\)"),
-        (lambda: outlier_error(X, X.T), r"found should have shape \(4, 5\) .* \(5, 4\) came"),
-        (lambda: outlier_error(X, X * inf), "truth and found should be finite, but there is inf"),
-        (lambda: outlier_error(X, X * nan), "should have an entry that is a number in both"),
-        (lambda: outlier_error("X", X), "truth should be an array of numbers"),
-        (lambda: reconstruction_loss(X, H.T, W), r"codes should have shape \(4, 2\)"),
-        (lambda: reconstruction_loss(X, H, W.T), r"components should have shape \(5, 5\)"),
-        (lambda: reconstruction_loss(X[0], H, W), r"clean should be a matrix .* \(5,\) came"),
-        (lambda: reconstruction_loss(X[:0], H[:0], W), "clean should be a matrix with a row"),
-        (lambda: reconstruction_loss(X, [[1, 2], [3]], W), "codes should be an array of numbers"),
-        (lambda: reconstruction_loss(X, H * nan, W), "should be finite, but there is NaN"),
-        (lambda: reconstruction_loss(X * inf, H, W), "clean should be finite"),
-        (lambda: surrogate_loss(X, H, R.T, W, outlier_weight=1), "outliers should have shape"),
-        (lambda: surrogate_loss(X, H, R * nan, W, outlier_weight=1), "there is NaN"),
-        (lambda: empirical_loss(X, W.T, outlier_weight=1), "components should have shape"),
-        (lambda: empirical_loss(X * inf, W, outlier_weight=1), "X should be finite"),
-        (lambda: empirical_loss("X", W, outlier_weight=1), "X should be an array of numbers"),
+        (lambda: psnr(X, X.T), r"estimate must have shape \(4, 5\) .* got \(5, 4\)"),
+        (lambda: psnr(X, X[0]), r"estimate must have shape \(4, 5\) .* got \(5,\)"),
+        (lambda: outlier_scores(X > 0, X.T > 0), r"found_mask must have shape \(4, 5\)"),
+        (lambda: outlier_error(X, X.T), r"found must have shape \(4, 5\) .* got \(5, 4\)"),
+        (lambda: outlier_error(X, X * inf), "truth and found must be finite, got inf"),
+        (lambda: outlier_error(X, X * nan), "must have an entry that is a number in both"),
+        (lambda: outlier_error("X", X), "truth must be an array of numbers"),
+        (lambda: reconstruction_loss(X, H.T, W), r"codes must have shape \(4, 2\)"),
+        (lambda: reconstruction_loss(X, H, W.T), r"components must have shape \(5, 5\)"),
+        (lambda: reconstruction_loss(X[0], H, W), r"clean must be a nonempty .*\(5,\)"),
+        (lambda: reconstruction_loss(X[:0], H[:0], W), "clean must be a nonempty matrix"),
+        (lambda: reconstruction_loss(X, [[1, 2], [3]], W), "codes must be an array of numbers"),
+        (lambda: reconstruction_loss(X, H * nan, W), "must be finite, got NaN"),
+        (lambda: reconstruction_loss(X * inf, H, W), "clean must be finite"),
+        (lambda: surrogate_loss(X, H, R.T, W, outlier_weight=1), "outliers must have shape"),
+        (lambda: surrogate_loss(X, H, R * nan, W, outlier_weight=1), "got NaN"),
+        (lambda: empirical_loss(X, W.T, outlier_weight=1), "components must have shape"),
+        (lambda: empirical_loss(X * inf, W, outlier_weight=1), "X must be finite"),
+        (lambda: empirical_loss("X", W, outlier_weight=1), "X must be an array of numbers"),
     ],
 )
 def test_bad_arrays(call, message):

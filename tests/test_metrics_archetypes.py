@@ -42,7 +42,7 @@ def test_bad_input() -> None:
             call(np.ones((2, 3)), np.ones((2, 4)))
         with pytest.raises(InputError, match="NaN"):
             call(np.full((2, 3), np.nan), np.ones((2, 3)))
-    with pytest.raises(InputError, match="not zero"):
+    with pytest.raises(InputError, match="nonzero entry"):
         robustness(np.zeros((1, 2)), np.ones((1, 2)))
 
 

@@ -241,7 +241,7 @@ def test_small_and_odd_scenes(shape):
 )
 def test_bad_parameters_of_the_data(parameter, values):
     for value in values:
-        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+        with pytest.raises(ParameterError, match=rf"^{parameter} must be .*, got .*\. Use "):
             nmf_with_outliers(**{parameter: value})
 
 
@@ -257,7 +257,7 @@ def test_bad_parameters_of_the_data(parameter, values):
 )
 def test_bad_parameters_of_the_scene(parameter, values):
     for value in values:
-        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+        with pytest.raises(ParameterError, match=rf"^{parameter} must be .*, got .*\. Use "):
             moving_scene(**{parameter: value})
 
 
@@ -526,7 +526,7 @@ def test_copies_are_never_in_memory_together():
 )
 def test_bad_parameters_of_noisy_data(parameter, values):
     for value in values:
-        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+        with pytest.raises(ParameterError, match=rf"^{parameter} must be .*, got .*\. Use "):
             nmf_with_noise(**{parameter: value})
 
 
@@ -542,7 +542,7 @@ def test_bad_parameters_of_noisy_data(parameter, values):
 )
 def test_bad_parameters_of_counts(parameter, values):
     for value in values:
-        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+        with pytest.raises(ParameterError, match=rf"^{parameter} must be .*, got .*\. Use "):
             sparse_counts(**{parameter: value})
 
 
@@ -557,24 +557,24 @@ def test_bad_parameters_of_counts(parameter, values):
 )
 def test_bad_parameters_of_copies_are_seen_at_once(parameter, values):
     for value in values:
-        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+        with pytest.raises(ParameterError, match=rf"^{parameter} must be .*, got .*\. Use "):
             replicate(**{"X": np.eye(3), "copies": 2, parameter: value})
 
 
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ("X", "an array of numbers, but str came"),
-        ([[1.0, 2.0], [3.0]], "an array of numbers, but list came"),
-        (np.ones(3), r"a matrix with a number in it, but an array of shape \(3,\)"),
-        (np.ones((0, 3)), "a matrix with a number in it"),
-        (np.full((2, 3), np.nan), "a matrix with a number in it"),
-        (np.eye(2) - 0.5, r"finite and >= 0, but it reaches from -0\.5 to 0\.5"),
+        ("X", "an array of numbers, got a str"),
+        ([[1.0, 2.0], [3.0]], "an array of numbers, got a list"),
+        (np.ones(3), r"a matrix with at least one observed entry, got an array of shape \(3,\)"),
+        (np.ones((0, 3)), "a matrix with at least one observed entry"),
+        (np.full((2, 3), np.nan), "a matrix with at least one observed entry"),
+        (np.eye(2) - 0.5, r"finite and >= 0, got values from -0\.5 to 0\.5"),
         (np.diag([1.0, np.inf]), "finite and >= 0"),
     ],
 )
 def test_bad_samples_are_not_copied(X, message):
-    with pytest.raises(InputError, match=f"^X should be {message}"):
+    with pytest.raises(InputError, match=f"^X must be {message}"):
         replicate(X, 2)
 
 
@@ -760,7 +760,7 @@ def test_bases_are_not_stored_for_each_sample():
 @pytest.mark.parametrize("t", [-1, 50, 1.0, None, "0"])
 def test_there_is_no_basis_beyond_the_samples(t):
     stream = subspace_stream(50, 5, 2, random_state=0)
-    with pytest.raises(ParameterError, match=r"^t should be .* from 0 to 49, but .* came\. Give "):
+    with pytest.raises(ParameterError, match=r"^t must be .* from 0 to 49, got .*\. Use "):
         stream.basis_at(t)
 
 
@@ -783,11 +783,11 @@ def test_there_is_no_basis_beyond_the_samples(t):
 )
 def test_bad_parameters_of_subspace_streams(parameter, values):
     for value in values:
-        with pytest.raises(ParameterError, match=rf"^{parameter} should be .* came\. Give "):
+        with pytest.raises(ParameterError, match=rf"^{parameter} must be .*, got .*\. Use "):
             subspace_stream(**{parameter: value})
 
 
 def test_a_subspace_needs_room_to_turn():
     assert subspace_stream(10, 4, 3, random_state=0).X.shape == (10, 4)
-    with pytest.raises(ParameterError, match="n_components should be at most 2 with n_features=4"):
+    with pytest.raises(ParameterError, match="n_components must be at most 2 with n_features=4"):
         subspace_stream(10, 4, 3, rotation=0.01)

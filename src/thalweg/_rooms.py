@@ -1,8 +1,8 @@
-"""Components are found by walking a package, and looked up by name.
+"""Registries of components: find the classes of a package, and look them up by name.
 
-A *room* is a package such as ``thalweg.prox``. Every public class of its public modules that
-carries a ``name`` is a member; adding a component is adding a file. A class may have
-``aliases`` too: other names that users may write.
+A *room* is a package such as ``thalweg.prox``. Its members are the public classes of its public
+modules that have an attribute ``name``. A new file adds a component. A class may also have
+``aliases``: other names that users may pass.
 """
 
 import importlib
@@ -19,21 +19,21 @@ from thalweg.errors import ParameterError
 def members(room: str) -> MappingProxyType[str, type[Any]]:
     """Return the classes of a room by name, in alphabetical order."""
     package = importlib.import_module(room)
-    found = {
+    by_name = {
         cls.name: cls
         for info in pkgutil.iter_modules(package.__path__)
         if not info.name.startswith("_")
         for cls in _public_classes(importlib.import_module(f"{room}.{info.name}"))
     }
-    return MappingProxyType(dict(sorted(found.items())))
+    return MappingProxyType(dict(sorted(by_name.items())))
 
 
 def resolve(room: str, spec: Any, parameter: str) -> Any:
-    """Return the component that ``spec`` names, or ``spec`` itself when it is an object."""
-    if isinstance(spec, type):  # it has the methods of its objects, so that it looks like one
+    """Return the component with the name ``spec``, or ``spec`` itself if it is an object."""
+    if isinstance(spec, type):  # a class passes the check of the protocol
         raise ParameterError(
-            f"{parameter} should be a name or an object of {room}, but the class {spec.__name__} "
-            f"came. Make an object of it, such as {spec.__name__}()."
+            f"{parameter} must be a name or an object of {room}, got the class {spec.__name__}. "
+            f"Create an object, for example {spec.__name__}()."
         )
     if not isinstance(spec, str):
         return spec
@@ -42,8 +42,8 @@ def resolve(room: str, spec: Any, parameter: str) -> Any:
         if spec in (name, *getattr(cls, "aliases", ())):
             return cls()
     raise ParameterError(
-        f"{parameter} should be one of {', '.join(map(repr, known))} or an object of "
-        f"{room}, but {spec!r} came. Use one of these names."
+        f"{parameter} must be one of {', '.join(map(repr, known))} or an object of {room}, "
+        f"got {spec!r}. Use one of these names."
     )
 
 

@@ -1,4 +1,4 @@
-"""Array types used in signatures."""
+"""Array types for signatures."""
 
 from typing import Any
 

@@ -3,14 +3,14 @@
 ::
 
     ThalwegError
-    |-- InputError        (also a ValueError)  the data cannot be used as they are
-    |-- ParameterError    (also a ValueError)  a parameter has no meaning here
+    |-- InputError        (also a ValueError)  the data cannot be processed
+    |-- ParameterError    (also a ValueError)  a parameter is invalid
     |-- CheckpointError   (also an OSError)  a checkpoint cannot be read or written
-    |-- DependencyError   (also an ImportError)  a library that is asked for is not installed
+    |-- DependencyError   (also an ImportError)  an optional library is not installed
     |-- BlockError        (also a RuntimeError)  a block of distributed data failed
-    |-- ClusterError      (also a ConnectionError)  a cluster was lost on the way
+    |-- ClusterError      (also a ConnectionError)  the connection to a cluster was lost
 
-Each message says what was expected, what came, and what to do about it.
+Each message states the condition, the value that violates it, and how to fix it.
 """
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class ThalwegError(Exception):
-    """Base of every exception that the library raises on purpose.
+    """Base class of the exceptions of the library.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class ThalwegError(Exception):
 
 
 class InputError(ThalwegError, ValueError):
-    """The data handed in cannot be used as they are.
+    """The input data cannot be processed.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class InputError(ThalwegError, ValueError):
 
 
 class ParameterError(ThalwegError, ValueError):
-    """A parameter, or a combination of parameters, has no meaning.
+    """A parameter, or a combination of parameters, is invalid.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class CheckpointError(ThalwegError, OSError):
 
 
 class DependencyError(ThalwegError, ImportError):
-    """A library that only some uses need is not installed.
+    """An optional library that a function needs is not installed.
 
     Examples
     --------
@@ -80,7 +80,9 @@ class DependencyError(ThalwegError, ImportError):
 
 
 class BlockError(ThalwegError, RuntimeError):
-    """A block of distributed data failed; the message has its number, the cause what happened.
+    """A block of distributed data failed.
+
+    The message gives the number of the block, and ``__cause__`` the original exception.
 
     Examples
     --------
@@ -91,7 +93,7 @@ class BlockError(ThalwegError, RuntimeError):
 
 
 class ClusterError(ThalwegError, ConnectionError):
-    """The scheduler of a cluster is gone, or has forgotten what it was asked for.
+    """The scheduler of a cluster cannot be reached, or has lost the submitted tasks.
 
     Examples
     --------

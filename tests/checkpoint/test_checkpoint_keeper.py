@@ -70,7 +70,7 @@ def test_the_clock_makes_it_due_too(tmp_path, model):
 
 @pytest.mark.parametrize("options", [{"every": 0}, {"keep": 0}, {"seconds": 0.0}, {"every": 1.5}])
 def test_settings_that_mean_nothing(tmp_path, options):
-    with pytest.raises(ParameterError, match=f"{next(iter(options))} should be a"):
+    with pytest.raises(ParameterError, match=f"{next(iter(options))} must be a"):
         Keeper(tmp_path, **options)
 
 

@@ -108,7 +108,7 @@ def test_nothing_leads_to_nothing(method: Any, shape: tuple[int, int], share: fl
 @pytest.mark.parametrize("parameter", ["tol", "max_iter"])
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf])
 def test_bad_parameters_are_told(method: Any, parameter: str, value: float) -> None:
-    with pytest.raises(ParameterError, match=f"{parameter} should be a positive finite"):
+    with pytest.raises(ParameterError, match=f"{parameter} must be a positive finite"):
         method(**{parameter: value})
 
 

@@ -222,7 +222,7 @@ def test_what_has_no_meaning_is_refused(mixed: Array) -> None:
     with pytest.raises(BlockError, match="no gaps"):
         distributed.fit(SparseArchetypalNMF(3), np.where(mixed > 0.5, np.nan, mixed))
     for bad in ({"block_size": 0}, {"rounds": 0}, {"blocks_per_round": 1.5}):
-        with pytest.raises(ParameterError, match="whole number"):
+        with pytest.raises(ParameterError, match="must be an integer"):
             distributed.fit(RobustNMF(3), mixed, **bad)
     with pytest.raises(ParameterError, match="callback"):
         distributed.fit(RobustNMF(3), mixed, callback=3)

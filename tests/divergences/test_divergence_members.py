@@ -50,7 +50,7 @@ def test_rooms_without_aliases_are_resolved_as_before() -> None:
 
 
 def test_unknown_names_are_answered_with_the_names() -> None:
-    with pytest.raises(ParameterError, match="loss should be one of 'alpha', 'beta'") as caught:
+    with pytest.raises(ParameterError, match="loss must be one of 'alpha', 'beta'") as caught:
         resolve(ROOM, "kullback", "loss")
     assert "'kl'" in str(caught.value)
     assert "poisson" not in str(caught.value)
@@ -59,7 +59,7 @@ def test_unknown_names_are_answered_with_the_names() -> None:
 @pytest.mark.parametrize("family", [Alpha, Beta])
 @pytest.mark.parametrize("exponent", [np.nan, np.inf, "one", None])
 def test_exponents_are_finite_numbers(family: Any, exponent: Any) -> None:
-    with pytest.raises(ParameterError, match="should be a finite number"):
+    with pytest.raises(ParameterError, match="must be a finite number"):
         family(exponent)
 
 
@@ -106,9 +106,9 @@ def test_huber_without_knee_asks_to_be_tuned() -> None:
 
 @pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf, "auto"])
 def test_huber_refuses_a_knee_without_meaning(alpha: Any) -> None:
-    with pytest.raises(ParameterError, match="alpha should be a positive finite number"):
+    with pytest.raises(ParameterError, match="alpha must be a positive finite number"):
         Huber(alpha)
-    with pytest.raises(ParameterError, match="scale should be a positive finite number"):
+    with pytest.raises(ParameterError, match="scale must be a positive finite number"):
         Huber().tuned(alpha)
 
 

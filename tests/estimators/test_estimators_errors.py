@@ -215,7 +215,7 @@ COMMON: list[tuple[str, Any, list[str]]] = [
     *(("init", W, ["init", "nonnegative", "(2, 4)", came, "Pass comp"]) for W, came in NO_NUMBERS),
     ("init", np.ma.masked_equal(np.eye(2, 4), 0.0), ["init", "finite", "(2, 4)", "as rows"]),
     *(
-        ("random_state", s, ["random_state", "whole number", repr(s), "such as random_state=0"])
+        ("random_state", s, ["random_state", "integer", repr(s), "such as random_state=0"])
         for s in ("a", -1, 1.5, object)
     ),
 ]
@@ -233,7 +233,11 @@ ROBUST: list[tuple[str, Any, list[str]]] = [
     ("solver", "newton", ["solver", "'fast'", "'pgd'", "'admm'", "'newton'", "Use one of"]),
     ("constraint", "ball", ["constraint", "'l2-ball'", "'ball'", "Use one of"]),
     *(
-        (parameter, cls, [parameter, "name or an object", f"class {cls.__name__}", "object of it"])
+        (
+            parameter,
+            cls,
+            [parameter, "name or an object", f"class {cls.__name__}", "Create an"],
+        )
         for parameter, cls in [
             ("constraint", L2Ball),
             ("code_penalty", L1),

@@ -134,10 +134,10 @@ def test_any_object_with_batches_will_do(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epochs": 0}, "epochs should be a whole number >= 1"),
-        ({"batch_size": 0}, "batch_size should be a whole number >= 1"),
-        ({"batch_size": 2.5}, "batch_size should be a whole number >= 1"),
-        ({"start": (0, -1)}, "sample should be a whole number >= 0"),
+        ({"epochs": 0}, "epochs must be an integer >= 1"),
+        ({"batch_size": 0}, "batch_size must be an integer >= 1"),
+        ({"batch_size": 2.5}, "batch_size must be an integer >= 1"),
+        ({"start": (0, -1)}, "sample must be an integer >= 0"),
     ],
 )
 def test_parameters_that_mean_nothing(data, options, message):

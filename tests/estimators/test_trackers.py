@@ -347,7 +347,7 @@ def test_a_basis_without_rank_is_told(cls: Any) -> None:
     ],
 )
 def test_parameters_of_the_trackers_are_told(cls: Any, parameters: Any) -> None:
-    with pytest.raises(ParameterError, match="should be"):
+    with pytest.raises(ParameterError, match=r"(must|should) be"):
         cls(2, **parameters).fit(stream(50, 20, 2).X)
 
 

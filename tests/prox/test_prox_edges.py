@@ -203,7 +203,7 @@ def dtype_scale(x: Array, relative: float) -> Any:
     ],
 )
 def test_bad_parameters(cls: Any, parameters: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match=f"{next(iter(parameters))}.* should .* came|both"):
+    with pytest.raises(ParameterError, match=f"{next(iter(parameters))}.* must .* got|both"):
         cls(**parameters)
 
 
@@ -211,7 +211,7 @@ def test_bad_parameters(cls: Any, parameters: dict[str, Any]) -> None:
     "g", [Box([0.0, 0.0], 1.0), Box(0.0, [1.0, 1.0]), GroupLasso(groups=[0, 1])], ids=repr
 )
 def test_rows_have_to_match(g: Any) -> None:
-    with pytest.raises(InputError, match="describes 2 rows, but the array has 3"):
+    with pytest.raises(InputError, match=r"one value per row of the array \(3\), got 2"):
         g.prox(np.zeros((3, 2)))
 
 

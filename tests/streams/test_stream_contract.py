@@ -104,7 +104,7 @@ def test_streams_can_be_pickled_and_copied(case):
 
 @pytest.mark.parametrize(("size", "start"), [(0, 0), (-1, 0), (1.5, 0), (True, 0), (3, -1)])
 def test_invalid_sizes_and_starts_raise(case, size, start):
-    with pytest.raises(ParameterError, match="should be a whole number >="):
+    with pytest.raises(ParameterError, match="must be an integer >="):
         next(iter(case.open().batches(size, start)))
 
 

@@ -292,5 +292,5 @@ def test_missing_libraries(tmp_path, monkeypatch, name, module, package):
     [("Shuffled", {"buffer": 0}), ("Shuffled", {"seed": -1}), ("Repeated", {"epochs": 0})],
 )
 def test_invalid_wrapper_options(wrapper, options):
-    with pytest.raises(ParameterError, match=f"{next(iter(options))} should be a whole number"):
+    with pytest.raises(ParameterError, match=f"{next(iter(options))} must be an integer"):
         getattr(streams, wrapper)(streams.open([[1.0]]), **options)

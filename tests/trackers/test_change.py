@@ -85,7 +85,7 @@ def test_residuals_that_are_not_there_say_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["factor", "threshold", "patience", "memory"])
 def test_parameters_without_meaning_are_refused(name: str) -> None:
-    with pytest.raises(ParameterError, match=f"{name} should be"):
+    with pytest.raises(ParameterError, match=f"{name} must be"):
         JumpTest(**{name: 0})
 
 

@@ -333,7 +333,7 @@ def test_bad_parameters_are_told(tracker: Any) -> None:
             with pytest.raises(ParameterError, match=f"{name} should be a positive whole"):
                 tracker(**{name: value})
     for name in ("limit", "change", "noise_bound", "support_threshold", "change_threshold"):
-        with pytest.raises(ParameterError, match=f"{name} should be a positive finite"):
+        with pytest.raises(ParameterError, match=f"{name} must be a positive finite"):
             tracker(**{name: -1.0})
     with pytest.raises(ParameterError, match="at least the number of codes"):
         tracker(window=3).init(random_basis(11, 20, 4))

@@ -1,6 +1,6 @@
-"""Losses and scores of what was found, beside what was there.
+"""Losses, and scores that compare an estimate with the truth.
 
-Rows are samples. NaN means missing: such an entry is left out of every sum.
+Rows are samples. NaN marks a missing entry, which every sum leaves out.
 """
 
 from thalweg.metrics.archetypes import (

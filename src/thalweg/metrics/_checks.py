@@ -1,4 +1,4 @@
-"""Checks of what the metrics are given, worded in one place."""
+"""Checks of the arguments of the metrics."""
 
 from math import inf
 from numbers import Real
@@ -11,27 +11,27 @@ from thalweg.errors import InputError, ParameterError
 
 
 def numbers(name: str, values: ArrayLike) -> Array:
-    """Return an array in double precision; NaN and inf may be in it."""
+    """Convert to a float64 array, which may contain NaN and inf."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"{name} should be an array of numbers, but {type(values).__name__} came that is "
-            "none. Give rows of equal length, NaN where a number is missing."
+            f"{name} must be an array of numbers, got a {type(values).__name__} that cannot be "
+            "converted. Use rows of equal length, with NaN at missing entries."
         ) from None
 
 
 def matrix(name: str, values: ArrayLike) -> Array:
-    """Return a matrix in double precision, with a row or more; NaN may be in it."""
+    """Convert to a nonempty float64 matrix, which may contain NaN but not inf."""
     rows = numbers(name, values)
     if rows.ndim != 2 or rows.size == 0:
         raise InputError(
-            f"{name} should be a matrix with a row or more, but an array of shape "
-            f"{rows.shape} came. Give one row for each sample or component."
+            f"{name} must be a nonempty matrix, got an array of shape {rows.shape}. "
+            "Use one row for each sample or component."
         )
     if np.isinf(rows).any():
         raise InputError(
-            f"{name} should be finite, but there is inf in it. Put NaN where data are missing."
+            f"{name} must be finite, got inf among its entries. Use NaN for missing entries."
         )
     return rows
 
@@ -40,28 +40,25 @@ def require_positive(**parameters: float) -> None:
     """Raise unless each parameter is a positive finite number."""
     for name, value in parameters.items():
         if not (isinstance(value, Real) and 0 < value < inf):
-            raise ParameterError(
-                f"{name} should be a positive finite number, but {value!r} came. "
-                f"Give one, or leave {name} out."
-            )
+            raise ParameterError(f"{name} must be a positive finite number, got {value!r}.")
 
 
 def require_nonnegative(**parameters: float) -> None:
-    """Raise unless each parameter is a finite number that is zero or more."""
+    """Raise unless each parameter is a finite number >= 0."""
     for name, value in parameters.items():
         if not (isinstance(value, Real) and 0 <= value < inf):
             raise ParameterError(
-                f"{name} should be a finite number >= 0, but {value!r} came. "
-                f"Give the value that the fit used, or a number such as {name}=0.1."
+                f"{name} must be a finite number >= 0, got {value!r}. "
+                f"Use the value of the fit, or a number such as {name}=0.1."
             )
 
 
 def require_shape(
     name: str, array: Array | Mask | Indices, shape: tuple[int, ...], like: str
 ) -> None:
-    """Raise unless the array has the shape that goes with ``like``."""
+    """Raise unless the array has the shape that ``like`` implies."""
     if array.shape != shape:
         raise InputError(
-            f"{name} should have shape {shape} to go with {like}, but {array.shape} came. "
-            "Rows are samples, or components; look whether one of the two is transposed."
+            f"{name} must have shape {shape} to match {like}, got {array.shape}. "
+            "Rows are samples or components: check whether an array is transposed."
         )

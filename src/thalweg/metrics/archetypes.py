@@ -1,4 +1,4 @@
-"""How far archetypes are from data, from the truth, and from being sparse: distances of [A]."""
+"""Distances between archetypes, data and true archetypes, and the sparsity, as in [A]."""
 
 from typing import NamedTuple
 
@@ -13,19 +13,19 @@ from thalweg.metrics._checks import matrix, require_shape
 
 __all__ = ["Robustness", "archetype_distance", "hull_distance", "robustness", "sparsity"]
 
-# Points whose nearest points are found together, so that memory does not grow with their number.
-_POINTS = 1024
+# Points per block, which bounds the memory.
+_BLOCK_SIZE = 1024
 
 
 class Robustness(NamedTuple):
-    """Distances between true and found archetypes, relative to the truth's square.
+    """Squared distances between true and estimated archetypes, relative to |true|^2.
 
     Attributes
     ----------
     weak : float
-        From each true archetype to the nearest that was found: 0 if all are there.
+        From each true archetype to the nearest estimate: 0 if each true one was found.
     strong : float
-        From each that was found to the nearest true one: 0 if nothing else is there.
+        From each estimate to the nearest true archetype: 0 if each estimate is a true one.
 
     Examples
     --------
@@ -39,15 +39,17 @@ class Robustness(NamedTuple):
 
 
 def hull_distance(points: ArrayLike, hull: ArrayLike) -> float:
-    """Return D(points, hull) of [A]: squared distances to the convex hull, summed over points.
+    """Return D(points, hull) of [A], the sum of squared distances to the convex hull.
+
+    sum_p min_t |p - t hull|^2 over t >= 0 with sum(t) = 1.
 
     Parameters
     ----------
     points : array of shape (n_points, n_features)
-        One point a row.
+        One point per row.
     hull : array of shape (n_corners, n_features)
-        The rows span the hull. With many more rows than features they are looked through in
-        working sets.
+        The points whose convex hull is taken, one per row. If there are many more rows than
+        features, the solver works with subsets of them.
 
     Examples
     --------
@@ -58,17 +60,17 @@ def hull_distance(points: ArrayLike, hull: ArrayLike) -> float:
     P, corners = _complete("points", points), Rows.of(_complete("hull", hull))
     require_shape("points", P, (len(P), corners.shape[1]), "hull")
     total = 0.0
-    for begin in range(0, len(P), _POINTS):
-        block = P[begin : begin + _POINTS]
+    for begin in range(0, len(P), _BLOCK_SIZE):
+        block = P[begin : begin + _BLOCK_SIZE]
         T, _ = nearest_in_hull(corners, corners.correlated(block))
         total += float(np.sum(np.square(block - corners.mixed(T))))
     return total
 
 
 def archetype_distance(one: ArrayLike, other: ArrayLike) -> float:
-    """Return L(one, other) of [A] (5): from each row of one to the nearest row of the other.
+    """Return L(one, other) of [A] (5), the sum of squared distances to the nearest row.
 
-    A sum of squared distances; it is not symmetric.
+    sum_i min_j |one_i - other_j|^2, which is not symmetric.
 
     Parameters
     ----------
@@ -103,8 +105,8 @@ def robustness(true: ArrayLike, found: ArrayLike) -> Robustness:
     size = float(np.sum(_complete("true", true) ** 2))
     if size == 0.0:
         raise InputError(
-            "true should have an entry that is not zero, but all are: distances are relative to "
-            "its size. Use archetype_distance."
+            "true must have a nonzero entry, got zeros only: the distances are relative to its "
+            "norm. Use archetype_distance instead."
         )
     return Robustness(
         archetype_distance(true, found) / size, archetype_distance(found, true) / size
@@ -112,7 +114,7 @@ def robustness(true: ArrayLike, found: ArrayLike) -> Robustness:
 
 
 def sparsity(components: ArrayLike) -> float:
-    """Return the share of entries that are not zero, |H|_0 / (k n).
+    """Return the share of nonzero entries, |H|_0 / (k n).
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def _complete(name: str, values: ArrayLike) -> Array:
     rows = matrix(name, values)
     if np.isnan(rows).any():
         raise InputError(
-            f"{name} should be complete, but there is NaN in it: no distance is known then. "
-            "Fill gaps first, with decompose(X).low_rank for instance."
+            f"{name} must have no missing entries, got NaN. "
+            "Fill the gaps first, for example with decompose(X).low_rank."
         )
     return rows

@@ -1,4 +1,4 @@
-"""How well groups of samples agree with labels that are known."""
+"""Scores of a clustering against known labels."""
 
 from math import log2
 
@@ -13,16 +13,17 @@ __all__ = ["entropy", "purity"]
 
 
 def purity(labels: ArrayLike, found: ArrayLike) -> float:
-    """Return the share of samples that have the most common label of their group.
+    """Return the share of samples that have the most common label of their cluster.
 
-    1 when no group mixes labels, and never less than the share of the most common label.
-    Groups of one sample each are pure as well: compare groupings with equally many groups.
+    The purity is 1 if no cluster mixes labels, and at least the share of the most common label.
+    Clusters of one sample each have purity 1, so compare clusterings with equal numbers of
+    clusters.
 
     Parameters
     ----------
     labels, found : arrays of shape (n_samples,)
-        The true label of each sample, and the group it was put in; numbers or strings. For the
-        codes of a factorisation ``codes.argmax(axis=1)`` is a grouping.
+        The true label and the cluster of each sample, as numbers or strings. For the codes of a
+        factorisation, ``codes.argmax(axis=1)`` is a clustering.
 
     Examples
     --------
@@ -35,16 +36,16 @@ def purity(labels: ArrayLike, found: ArrayLike) -> float:
 
 
 def entropy(labels: ArrayLike, found: ArrayLike) -> float:
-    """Return the mean entropy of the labels in a group, as a share of the largest possible.
+    """Return the mean entropy of the labels in a cluster, relative to the largest possible.
 
     -sum_g (n_g / n) sum_l p_gl log2(p_gl) / log2(n_labels), where p_gl is the share of label l
-    in group g, so that groups count by their n_g samples. 0 when no group mixes labels, 1 when
-    all labels are equally common in every group: lower is better.
+    among the n_g samples of cluster g. It is 0 if no cluster mixes labels, and 1 if all labels are
+    equally common in every cluster. Lower is better.
 
     Parameters
     ----------
     labels, found : arrays of shape (n_samples,)
-        The true label of each sample, and the group it was put in; numbers or strings.
+        The true label and the cluster of each sample, as numbers or strings.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def entropy(labels: ArrayLike, found: ArrayLike) -> float:
 
 
 def _table(labels: ArrayLike, found: ArrayLike) -> Indices:
-    """Return how many samples of each group, a row, have each label, a column."""
+    """Count the samples of each cluster (rows) and label (columns)."""
     column, row = _numbered("labels", labels), _numbered("found", found)
     require_shape("found", row, column.shape, "labels")
     table = np.zeros((row.max() + 1, column.max() + 1), dtype=np.intp)
@@ -70,23 +71,23 @@ def _table(labels: ArrayLike, found: ArrayLike) -> Indices:
 
 
 def _numbered(name: str, values: ArrayLike) -> Indices:
-    """Return labels as numbers from 0 on, in the order of the labels."""
+    """Encode labels as integers 0, 1, ... in sorted order."""
     try:
         labels = np.asarray(values)
         numbers = np.unique(labels, return_inverse=True)[1]
     except (TypeError, ValueError):
         raise InputError(
-            f"{name} should be labels of one kind, numbers or strings, but {type(values).__name__} "
-            "came with others in it. Give one label for each sample."
+            f"{name} must be labels of one type, numbers or strings, got a {type(values).__name__} "
+            "with mixed or nested entries. Use one label for each sample."
         ) from None
     if labels.ndim != 1 or labels.size == 0:
         raise InputError(
-            f"{name} should be a list with a label for each sample, but an array of shape "
-            f"{labels.shape} came. For codes, give codes.argmax(axis=1)."
+            f"{name} must be a list with one label for each sample, got an array of shape "
+            f"{labels.shape}. For codes, use codes.argmax(axis=1)."
         )
     if np.any(labels != labels):
         raise InputError(
-            f"{name} should be known for each sample, but there is NaN among them. "
-            "Leave such samples out of labels and found."
+            f"{name} must be known for each sample, got NaN among them. "
+            "Remove these samples from labels and found."
         )
     return numbers

@@ -1,4 +1,4 @@
-"""How far a factorisation is from the data, or from the truth behind them."""
+"""Losses of a factorisation with respect to the data or to the clean data."""
 
 from math import inf, log10
 
@@ -19,21 +19,21 @@ from thalweg.prox.l1 import L1
 
 __all__ = ["empirical_loss", "psnr", "reconstruction_loss", "surrogate_loss"]
 
-# Rows that are encoded together, so that memory does not grow with their number.
-_ROWS = 1024
+# Rows per block, which bounds the memory.
+_BLOCK_SIZE = 1024
 
 
 def psnr(clean: ArrayLike, estimate: ArrayLike, *, peak: float = 1.0) -> float:
     """Return the peak signal-to-noise ratio of an estimate in decibels, [O] (47).
 
-    -10 log10(mean((clean - estimate)^2) / peak^2), inf for a perfect estimate. The form (48)
-    for streams is the same on ``codes @ components``, with the codes kept as they were found
-    and the last components.
+    -10 log10(mean((clean - estimate)^2) / peak^2), which is inf for a perfect estimate. For
+    streams, [O] (48) is the same with the estimate ``codes @ components``, where the codes are
+    those of the online pass and the components are the final ones.
 
     Parameters
     ----------
     clean, estimate : arrays of one shape
-        The truth, and what was found. Entries that are NaN in either are left out.
+        The clean data and their estimate. Entries that are NaN in either array are left out.
     peak : float
         The largest value that the data can take.
 
@@ -50,8 +50,8 @@ def psnr(clean: ArrayLike, estimate: ArrayLike, *, peak: float = 1.0) -> float:
     error = error[~np.isnan(error)]
     if error.size == 0:
         raise InputError(
-            "clean and estimate should have an entry that is a number in both, but they have "
-            "none. Look for rows that are empty or NaN throughout."
+            "clean and estimate must have an entry that is a number in both, got none. "
+            "Check for arrays that are empty or NaN throughout."
         )
     mean = float(np.mean(np.square(error, out=error)))
     return -10.0 * log10(mean) if mean > 0 else inf
@@ -65,9 +65,9 @@ def reconstruction_loss(clean: ArrayLike, codes: ArrayLike, components: ArrayLik
     clean : array of shape (n_samples, n_features)
         Data without outliers and noise.
     codes : array of shape (n_samples, n_components)
-        The codes h, as they were found.
+        The codes h.
     components : array of shape (n_components, n_features)
-        The dictionary W, one component a row.
+        The dictionary W, one component per row.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def reconstruction_loss(clean: ArrayLike, codes: ArrayLike, components: ArrayLik
     """
     V = matrix("clean", clean)
     error = V - _product(V, "clean", codes, components)
-    return 0.5 * _total_square(error, seen=~np.isnan(V)) / len(V)
+    return 0.5 * _total_square(error, ~np.isnan(V)) / len(V)
 
 
 def surrogate_loss(
@@ -90,19 +90,19 @@ def surrogate_loss(
 ) -> float:
     """Return the mean of |v - W h - r|^2 / 2 + outlier_weight |r|_1, [O] (11).
 
-    With codes and outliers as they were found on the way this is what the dictionary update
-    minimises; it is never less than :func:`empirical_loss`.
+    With the codes and outliers of the online pass this is the objective of the dictionary update.
+    It is at least :func:`empirical_loss`.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Data; where NaN stands, outliers cost nothing, whatever they are.
+        Data, NaN at missing entries. Outliers at missing entries do not count.
     codes : array of shape (n_samples, n_components)
         The codes h.
     outliers : array of shape (n_samples, n_features)
         The outliers r.
     components : array of shape (n_components, n_features)
-        The dictionary W, one component a row.
+        The dictionary W, one component per row.
     outlier_weight : float
         Weight of the outliers (lambda in [O]), >= 0.
 
@@ -115,10 +115,10 @@ def surrogate_loss(
     require_nonnegative(outlier_weight=outlier_weight)
     V, R = matrix("X", X), matrix("outliers", outliers)
     require_shape("outliers", R, V.shape, "X")
-    seen = ~np.isnan(V)
+    observed = ~np.isnan(V)
     error = V - _product(V, "X", codes, components) - R
-    cost = outlier_weight * float(np.sum(np.abs(R), where=seen))
-    return (0.5 * _total_square(error, seen) + cost) / len(V)
+    cost = outlier_weight * float(np.sum(np.abs(R), where=observed))
+    return (0.5 * _total_square(error, observed) + cost) / len(V)
 
 
 def empirical_loss(
@@ -129,7 +129,7 @@ def empirical_loss(
     outlier_bound: float = inf,
     tol: float = 1e-8,
 ) -> float:
-    """Return the mean over samples of the least loss with these components, [O] (7).
+    """Return the mean over samples of the smallest loss with these components, [O] (7).
 
     The loss of a sample v is the minimum over h >= 0 and |r| <= outlier_bound of
     |v - W h - r|^2 / 2 + outlier_weight |r|_1. Each minimum is certified by its duality gap.
@@ -137,13 +137,13 @@ def empirical_loss(
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Data; NaN at gaps.
+        Data, NaN at missing entries.
     components : array of shape (n_components, n_features)
-        The dictionary W, one component a row, >= 0.
+        The dictionary W, one component per row, >= 0.
     outlier_weight : float
         Weight of the outliers (lambda in [O]), >= 0.
     outlier_bound : float
-        Largest modulus of an outlier (M in [O]).
+        Largest absolute value of an outlier (M in [O]).
     tol : float
         Relative accuracy of each minimum.
 
@@ -160,19 +160,19 @@ def empirical_loss(
     require_shape("components", W, (W.shape[0], V.shape[1]), "X")
     if not np.all(W >= 0):
         raise InputError(
-            f"components should be >= 0, but {np.nanmin(W)} is among them, or NaN. "
-            "Set negative entries to zero, or fit a nonnegative dictionary."
+            f"components must be >= 0 and not NaN, got a smallest entry of {np.nanmin(W)}. "
+            "Set negative entries to 0, or fit a nonnegative dictionary."
         )
     total = 0.0
-    for start in range(0, len(V), _ROWS):
-        block = V[start : start + _ROWS].T
-        gaps = np.isnan(block)
-        seen = ~gaps if gaps.any() else None
-        codes = encoder.encode(np.where(gaps, 0.0, block), W.T, seen=seen)
+    for start in range(0, len(V), _BLOCK_SIZE):
+        block = V[start : start + _BLOCK_SIZE].T
+        missing = np.isnan(block)
+        observed = ~missing if missing.any() else None
+        codes = encoder.encode(np.where(missing, 0.0, block), W.T, seen=observed)
         if not codes.solved.all():
             raise ThalwegError(
-                f"{np.sum(~codes.solved)} minima should have been found to a relative accuracy "
-                f"of tol={tol!r}, but the iteration cap came first. Give a larger tol."
+                f"{np.sum(~codes.solved)} of {block.shape[1]} minima did not reach the relative "
+                f"accuracy tol={tol!r} within the iteration limit. Use a larger tol."
             )
         total += float(codes.loss.sum())
     return total / len(V)
@@ -187,11 +187,11 @@ def _product(V: Array, name: str, codes: ArrayLike, components: ArrayLike) -> Ar
     return product
 
 
-def _total_square(error: Array, seen: Mask) -> float:
-    total = float(np.sum(np.square(error), where=seen))
+def _total_square(error: Array, observed: Mask) -> float:
+    total = float(np.sum(np.square(error), where=observed))
     if np.isnan(total):
         raise InputError(
-            "codes, components and outliers should be finite, but there is NaN among them where "
-            "the data are not missing. Look whether the fit went well."
+            "codes, components and outliers must be finite, got NaN at an observed entry. "
+            "Check the fit."
         )
     return total

@@ -1,4 +1,4 @@
-"""How well outliers were found: their places, and their sizes."""
+"""Scores of detected outliers: their positions and their values."""
 
 from math import inf
 from typing import NamedTuple
@@ -13,16 +13,16 @@ __all__ = ["OutlierScores", "outlier_error", "outlier_scores"]
 
 
 class OutlierScores(NamedTuple):
-    """How well the places of outliers were found.
+    """Precision, recall and F-measure of detected outliers.
 
     Attributes
     ----------
     precision : float
-        Share of what was found that is true.
+        Share of the detected outliers that are true.
     recall : float
-        Share of what is true that was found.
+        Share of the true outliers that were detected.
     f1 : float
-        Their harmonic mean, the F-measure.
+        The F-measure: the harmonic mean of precision and recall.
 
     Examples
     --------
@@ -37,15 +37,16 @@ class OutlierScores(NamedTuple):
 
 
 def outlier_scores(truth_mask: ArrayLike, found_mask: ArrayLike) -> OutlierScores:
-    """Compare the places of outliers, or the pixels of moving objects, with the true ones.
+    """Return precision, recall and F-measure of detected outliers, or of foreground pixels.
 
-    Masks have any shape. To leave gaps out, index both: ``truth[seen], found[seen]``. Where
-    there is nothing to find, or nothing was found, no share of it is wrong and it is 1.
+    Masks have any shape. To leave gaps out, index both: ``truth[observed], found[observed]``. A
+    ratio with denominator 0 is 1: the recall without true outliers, and the precision without
+    detected ones.
 
     Parameters
     ----------
     truth_mask, found_mask : boolean arrays of one shape
-        Where outliers are, and where they were found.
+        True at the true outliers, and at the detected ones.
 
     Examples
     --------
@@ -57,8 +58,8 @@ def outlier_scores(truth_mask: ArrayLike, found_mask: ArrayLike) -> OutlierScore
     for name, mask in (("truth_mask", truth), ("found_mask", found)):
         if mask.dtype != np.bool_:
             raise InputError(
-                f"{name} should be boolean, but numbers of type {mask.dtype} came. "
-                "Compare first, as in abs(outliers) > 0.1."
+                f"{name} must be boolean, got dtype {mask.dtype}. "
+                "Compare with a threshold first, as in abs(outliers) > 0.1."
             )
     require_shape("found_mask", found, truth.shape, "truth_mask")
     hits = int(np.count_nonzero(truth & found))
@@ -69,17 +70,17 @@ def outlier_scores(truth_mask: ArrayLike, found_mask: ArrayLike) -> OutlierScore
 
 
 def outlier_error(truth: ArrayLike, found: ArrayLike) -> float:
-    """Return the relative error of outliers, |s - s^| / |s|, RE in [T] V-A2.
+    """Return the relative error of estimated outliers, |s - s^| / |s|, RE in [T] V-A2.
 
-    The norm is over all entries; give one row of each for the error of one sample. 0 when all
-    outliers have their true size, 1 when all were missed. Where there is no true outlier, it is
-    0 if none was found, and inf otherwise.
+    The norm is over all entries; pass one row of each for the error of one sample. The error is 0
+    if all outliers have their true values, and 1 if all estimates are 0. If all true outliers are
+    0, it is 0 if all estimates are 0, and inf otherwise.
 
     Parameters
     ----------
     truth, found : arrays of one shape
-        Outliers s, and what was found for them; zero where there is none. Entries that are NaN
-        in either are left out, such as those at gaps.
+        The outliers s and their estimates s^, 0 where there is no outlier. Entries that are NaN in
+        either array are left out.
 
     Examples
     --------
@@ -94,18 +95,18 @@ def outlier_error(truth: ArrayLike, found: ArrayLike) -> float:
     require_shape("found", estimate, s.shape, "truth")
     if np.isinf(s).any() or np.isinf(estimate).any():
         raise InputError(
-            "truth and found should be finite, but there is inf among them. "
-            "Put NaN where an entry is not to be counted."
+            "truth and found must be finite, got inf among their entries. "
+            "Use NaN for entries to leave out."
         )
     error = s - estimate
     counted = ~np.isnan(error)
     if not counted.any():
         raise InputError(
-            "truth and found should have an entry that is a number in both, but they have "
-            "none. Look for rows that are empty or NaN throughout."
+            "truth and found must have an entry that is a number in both, got none. "
+            "Check for arrays that are empty or NaN throughout."
         )
     s, error = s[counted], error[counted]
-    largest = np.abs(s).max()  # as unit, so that no square overflows or vanishes
+    largest = np.abs(s).max()  # the unit: squares neither overflow nor underflow
     if largest == 0:
         return inf if error.any() else 0.0
     return float(np.linalg.norm(error / largest) / np.linalg.norm(s / largest))

@@ -1,4 +1,4 @@
-"""How far apart two subspaces are, whatever bases they are given by."""
+"""Distances between subspaces, which do not depend on the bases."""
 
 from math import inf
 
@@ -13,17 +13,17 @@ __all__ = ["principal_angles", "sep", "subspace_error"]
 
 
 def principal_angles(estimate: ArrayLike, truth: ArrayLike) -> Array:
-    """Return the angles between two subspaces of one dimension, in radians, the largest first.
+    """Return the principal angles of two subspaces in radians, the largest first.
 
     Their cosines are the singular values of P Q', where the rows of P and Q are orthonormal
-    bases. Tiny angles and right angles have an error of about 1e-15, and not of 1e-8 as the
-    arc cosine alone would.
+    bases. The subspaces have the same dimension. Sines and cosines together keep the error near
+    1e-15 for all angles; the arc cosine alone has an error of 1e-8 for small angles.
 
     Parameters
     ----------
     estimate, truth : arrays of shape (n_components, n_features)
-        Bases of the two subspaces, one basis vector a row, like ``components_``. They need not
-        be orthonormal, but no row may be a combination of the others.
+        Bases of the two subspaces, one basis vector per row, like ``components_``. The rows must
+        be linearly independent, but need not be orthonormal.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def principal_angles(estimate: ArrayLike, truth: ArrayLike) -> Array:
     inside, outside = _parts(estimate, truth)
     cosines = np.linalg.svd(inside, compute_uv=False)
     sines = np.linalg.svd(outside, compute_uv=False)
-    # Near 0 the sine decides and near pi / 2 the cosine, each where it is steep.
+    # Near 0 the angle follows from the sine and near pi / 2 from the cosine, where each is steep.
     angles: Array = np.arctan2(sines, cosines[::-1])
     return angles
 
@@ -47,21 +47,21 @@ def principal_angles(estimate: ArrayLike, truth: ArrayLike) -> Array:
 def subspace_error(estimate: ArrayLike, truth: ArrayLike) -> float:
     """Return the sine of the largest angle between two subspaces, SE in [T] V-A.
 
-    |P (I - Q'Q)|_2, where the rows of P and Q are orthonormal bases: 0 for equal subspaces, 1
-    when one has a direction that is orthogonal to all of the other. The error is about 1e-15
-    for small angles too.
+    |P (I - Q'Q)|_2, where the rows of P and Q are orthonormal bases. It is 0 for equal subspaces,
+    and 1 if a direction of one is orthogonal to the other. The rounding error is about 1e-15, for
+    small angles too.
 
     Parameters
     ----------
     estimate, truth : arrays of shape (n_components, n_features)
-        Bases of the two subspaces, one basis vector a row, like ``components_``. They need not
-        be orthonormal, but no row may be a combination of the others.
+        Bases of the two subspaces, one basis vector per row, like ``components_``. The rows must
+        be linearly independent, but need not be orthonormal.
 
     Notes
     -----
-    An erratum of [T]: the largest cosine over both subspaces, as printed, belongs to the
-    *smallest* angle, and is 1 as soon as the subspaces have one direction in common. The
-    distance of subspaces that is meant there has the sine of the largest angle.
+    Erratum of [T]: the printed formula takes the largest cosine over both subspaces. It belongs to
+    the *smallest* angle, and is 1 as soon as the subspaces share one direction. The intended
+    distance is the sine of the largest angle.
 
     Examples
     --------
@@ -74,17 +74,17 @@ def subspace_error(estimate: ArrayLike, truth: ArrayLike) -> float:
 
 
 def sep(estimate: ArrayLike, truth: ArrayLike) -> float:
-    """Return the subspace estimation performance, [T] V-A: lower is better.
+    """Return the subspace estimation performance (SEP) of [T] V-A; lower is better.
 
     tr(P (I - Q'Q) P') / tr(P Q'Q P'), where the rows of P and Q are orthonormal bases of
     estimate and truth. This is sum(sin^2) / sum(cos^2) of the principal angles: 0 for equal
-    subspaces, inf for orthogonal ones. [T] takes the mean of it over runs.
+    subspaces, inf for orthogonal ones. [T] reports the mean over runs.
 
     Parameters
     ----------
     estimate, truth : arrays of shape (n_components, n_features)
-        Bases of the two subspaces, one basis vector a row, like ``components_``. They need not
-        be orthonormal, but no row may be a combination of the others.
+        Bases of the two subspaces, one basis vector per row, like ``components_``. The rows must
+        be linearly independent, but need not be orthonormal.
 
     Examples
     --------
@@ -98,10 +98,10 @@ def sep(estimate: ArrayLike, truth: ArrayLike) -> float:
 
 
 def _parts(estimate: ArrayLike, truth: ArrayLike) -> tuple[Array, Array]:
-    """Return P Q', what the estimate has inside of the truth, and P - P Q'Q, what outside.
+    """Return P Q' and P - P Q'Q: the estimate's components inside and outside of the truth.
 
-    The singular values of the first are the cosines of the principal angles, those of the
-    second their sines: 1 - cos^2 would lose all sines below 1e-8.
+    Their singular values are the cosines and the sines of the principal angles. The sines are not
+    computed as sqrt(1 - cos^2), which would lose those below 1e-8.
     """
     Q = _orthonormal("truth", truth)
     P = _orthonormal("estimate", estimate)
@@ -111,22 +111,20 @@ def _parts(estimate: ArrayLike, truth: ArrayLike) -> tuple[Array, Array]:
 
 
 def _orthonormal(name: str, basis: ArrayLike) -> Array:
-    """Return an orthonormal basis of the space of the rows, as rows."""
+    """Return an orthonormal basis of the row space, as rows."""
     rows = matrix(name, basis)
     if np.isnan(rows).any():
-        raise InputError(
-            f"{name} should be finite, but there is NaN in it. Look whether the fit went well."
-        )
-    # Rows of very different lengths are a good basis when their directions are.
+        raise InputError(f"{name} must be finite, got NaN among its entries. Check the fit.")
+    # Scale the rows to equal size: only their directions matter for the rank.
     largest = np.abs(rows).max(axis=1, keepdims=True)
     _, sizes, Q = np.linalg.svd(rows / np.where(largest > 0, largest, 1.0), full_matrices=False)
     least = max(rows.shape) * np.finfo(np.float64).eps * sizes[0]
     rank = int(np.count_nonzero(sizes > least))
     if rank < len(rows):
         raise InputError(
-            f"{name} should have rows that are linearly independent, but {len(rows)} came that "
-            f"span {rank} dimensions. Basis vectors are rows: look whether it is transposed, or "
-            "leave out components that are zero or repeated."
+            f"{name} must have linearly independent rows, got {len(rows)} rows of rank {rank}. "
+            "Basis vectors are rows: check whether it is transposed, or remove components that "
+            "are zero or repeated."
         )
     orthonormal: Array = Q
     return orthonormal

@@ -1,17 +1,21 @@
-"""Functions known by their proximal operator; a constraint is one of them (0 or inf).
+"""Penalties and constraints with their proximal operators.
 
-All of them work on the columns of an array: each column is one vector, and a one-dimensional
-array is one vector. Integers and booleans are taken for doubles, for which a class is decorated
-with ``on_floats``. A component is a frozen dataclass that can be built without arguments,
-and lives in a file of its own, where it is found by name.
+A constraint is the indicator function of a set: 0 inside, inf outside. Each function acts on the
+columns of an array; a one-dimensional array is one column. The decorator ``on_floats`` converts
+integers and booleans to float64. A component is a frozen dataclass in a file of its own. All its
+fields have defaults, and users choose it by name.
 
-Beyond the contract below a component may offer what lets others be faster or more faithful:
-``coefficients`` (a, b) when it is a sum(x) + b |x|^2 / 2 on x >= 0; ``l2_radius`` when it is a
-nonnegative l2 ball; ``envelope`` and ``curvature``, the Moreau envelope with its first and
-second derivative in one pass; ``parts``, a norm and its bounds apart; ``gauge``, the number s for
-which a nonnegative column is s times one of the set's border; ``price`` (a, b), with which
-a sum(y) + b |y|^2 / 2 majorises the gauge and touches it on the border; ``border`` (a, b, full)
-when it is the set of u >= 0 with a sum(u) + b |u|^2 / 2 equal to 1 if full, and at most 1 if not.
+A component may have optional members that enable faster or more accurate methods:
+
+- ``coefficients`` (a, b): the function is a sum(x) + b |x|^2 / 2 on x >= 0;
+- ``l2_radius``: the function is the indicator of the nonnegative l2 ball of this radius;
+- ``envelope``: the Moreau envelope and its gradient in one pass;
+- ``curvature``: the diagonal of the second derivative of the envelope;
+- ``parts``: the norm, and the bounds of the entries;
+- ``gauge``: the Minkowski gauge of the set, min{s >= 0 : x in s C}, for x >= 0;
+- ``price`` (a, b): a sum(y) + b |y|^2 / 2, up to a constant, majorises the gauge and touches it on
+  the boundary of the set;
+- ``border`` (a, b, full): the set is {u >= 0 : a sum(u) + b |u|^2 / 2 <= 1}, with equality if full.
 """
 
 from typing import ClassVar, Protocol, runtime_checkable
@@ -24,14 +28,14 @@ __all__ = ["Prox", "apart"]
 
 @runtime_checkable
 class Prox(Protocol):
-    """A function g on vectors, known by its value and its proximal operator.
+    """A function g of a vector, with its value, proximal operator and conjugate.
 
     Attributes
     ----------
     name : str
-        What users write to choose it.
+        The name by which users choose it.
     convex : bool
-        Whether g is convex; then the prox is unique and firmly nonexpansive.
+        Whether g is convex. Then the prox is unique and firmly nonexpansive.
     """
 
     name: ClassVar[str]
@@ -40,29 +44,29 @@ class Prox(Protocol):
     def value(self, x: Array) -> Array:
         """Return g of each column: shape (n_columns,), or () for one vector.
 
-        Outside of g's domain the value is inf; rounding errors of the order of the machine's
-        precision are forgiven, so that the value at a projected point is finite.
+        The value is inf outside of the domain of g. Membership is tested up to rounding errors,
+        so that the value at a projected point is finite.
         """
         ...
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
         """Return argmin_u g(u) + |u - x|^2 / (2 step), for each column u of the result.
 
-        A new array of the dtype, shape and memory order of ``x``; of doubles when ``x`` holds
-        integers or booleans.
+        The result is a new array with the dtype, shape and memory order of ``x``, or float64 if
+        ``x`` holds integers or booleans.
         """
         ...
 
     def conjugate(self, y: Array) -> Array:
         """Return g*(y) = max_x <x, y> - g(x) of each column; inf outside of its domain.
 
-        The same forgiveness as for :meth:`value` holds at the border of the domain.
+        Membership in the domain is tested up to rounding errors, as in :meth:`value`.
         """
         ...
 
 
 def apart(g: Prox) -> tuple[Prox, tuple[float, float]]:
-    """Return a norm and the bounds of its entries, for methods that treat them in turn.
+    """Split g into a norm and the bounds of the entries, for methods that treat them in turn.
 
     Examples
     --------
@@ -74,8 +78,8 @@ def apart(g: Prox) -> tuple[Prox, tuple[float, float]]:
     parts = getattr(g, "parts", None)
     if parts is None:
         raise ParameterError(
-            f"ADMM needs outliers whose norm and bounds come apart, but {g!r} came. Use L1, "
-            "GroupLasso or SparseGroupLasso, or another solver."
+            f"The outlier penalty of ADMM must be L1, GroupLasso or SparseGroupLasso, got {g!r}. "
+            "Use one of these, or another solver."
         )
     norm, bounds = parts()
     return norm, bounds

@@ -1,4 +1,4 @@
-"""l1 |x|_1 + l2/2 |x|^2, over all x or x >= 0: what l1, l2 and elastic net share."""
+"""The function l1 |x|_1 + l2/2 |x|^2, over all x or x >= 0, shared by L1, SquaredL2, ElasticNet."""
 
 from math import inf
 
@@ -10,21 +10,21 @@ from thalweg.prox._norms import column_squares
 
 
 def soft_threshold(x: Array, threshold: float, positive: bool, bound: float = inf) -> Array:
-    """Return argmin_u threshold |u|_1 + |u - x|^2 / 2 with |u_i| <= bound.
+    """Return argmin_u threshold |u|_1 + |u - x|^2 / 2 subject to |u_i| <= bound.
 
-    When ``positive``, with u >= 0 as well.
+    If ``positive``, also subject to u >= 0.
     """
     if positive:
         u: Array = x - threshold
         return u.clip(0.0, bound, out=u)
-    # What the threshold takes away is a clipped copy: two passes and no signs. [O] (16)
+    # [O] (16) as x - clip(x): two passes, and no signs needed.
     u = x.clip(-threshold, threshold)
     np.subtract(x, u, out=u)
     return u if bound == inf else u.clip(-bound, bound, out=u)  # [O] (17), Lemma S-3
 
 
 def elastic_value(x: Array, l1: float, l2: float, positive: bool) -> Array:
-    """Return l1 |x|_1 + l2/2 |x|^2 of each column, inf outside of x >= 0 when ``positive``."""
+    """Return l1 |x|_1 + l2/2 |x|^2 of each column, inf outside of x >= 0 if ``positive``."""
     total: Array = np.asarray(l1 * np.sum(np.abs(x), axis=0, dtype=np.float64))
     if l2:
         total = total + l2 / 2 * column_squares(x)

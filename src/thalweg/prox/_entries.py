@@ -1,4 +1,4 @@
-"""A box of matrices: bounds for each entry, where a set of columns knows one for each row."""
+"""A box for matrices, with bounds for each entry; :class:`Box` has bounds for each row."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,12 +15,12 @@ __all__ = ["Entries"]
 @on_floats
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """argmin_U |U - X| subject to lower <= U <= upper, for matrices of one shape.
+    """Clip a matrix: argmin_U |U - X| subject to lower <= U <= upper.
 
     Parameters
     ----------
     lower, upper : array of shape (n_rows, n_columns)
-        The bounds of each entry, all of them finite.
+        The finite bounds of each entry.
 
     Examples
     --------
@@ -37,11 +37,11 @@ class Entries:
     upper: Array
 
     def value(self, x: Array) -> Array:
-        """Return 0 for each column between its bounds, and inf for the others."""
+        """Return 0 for each column within its bounds, and inf for the others."""
         return indicator(near(x, self.prox(x)))
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
-        """Return the nearest matrix between the bounds; ``step`` does not matter."""
+        """Return the nearest matrix within the bounds; ``step`` has no effect."""
         return np.clip(x, self.lower.astype(x.dtype), self.upper.astype(x.dtype))
 
     def conjugate(self, y: Array) -> Array:

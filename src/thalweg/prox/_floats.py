@@ -1,4 +1,4 @@
-"""Integers and truth values are taken for doubles, in one place for the whole room."""
+"""Conversion of integers and booleans to float64, shared by all proximal operators."""
 
 from functools import wraps
 from typing import Any, TypeVar
@@ -12,15 +12,15 @@ P = TypeVar("P", bound=Prox)
 
 
 def floats(x: Array) -> Array:
-    """Return ``x`` itself, or as doubles when it holds integers or booleans."""
+    """Return ``x``, converted to float64 if it holds integers or booleans."""
     return x.astype(np.float64) if x.dtype.kind in "biu" else x
 
 
 def on_floats(cls: type[P]) -> type[P]:
-    """Let ``value``, ``prox`` and ``conjugate`` of a class take integers and booleans too.
+    """Make ``value``, ``prox`` and ``conjugate`` of a class accept integers and booleans.
 
-    The methods are wrapped by functions of their own signature, since one that passes on any
-    arguments takes as long as a short prox.
+    Each wrapper has the signature of its method, since forwarding ``*args, **kwargs`` takes as
+    long as the prox of a short vector.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""l1 |x|_1 + l2 sum_a sqrt(size_a) |x_a|, over all x or x >= 0: the two group lassos."""
+"""The penalty l1 |x|_1 + l2 sum_a sqrt(size_a) |x_a|_2 of both group lassos."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -16,43 +16,43 @@ from thalweg.prox._parameters import require_rows
 
 
 class Partition(NamedTuple):
-    """The rows of an array in groups: ``order`` brings the rows of a group together."""
+    """The groups of the rows of an array; ``order`` sorts the rows by group."""
 
-    group: NDArray[np.intp]  # of each row
+    group: NDArray[np.intp]  # the group number of each row
     order: NDArray[np.intp]
-    starts: NDArray[np.intp]  # of each group in the ordered rows
-    roots: Array  # sqrt of each group's size
+    starts: NDArray[np.intp]  # the first of the sorted rows of each group
+    roots: Array  # the square root of the size of each group
 
 
 def partition(group: NDArray[np.intp]) -> Partition:
-    """Return the partition of rows of which the group numbers 0, 1, ... are known."""
+    """Return the partition of rows with the group numbers 0, 1, ..."""
     sizes = np.bincount(group)
     starts = np.cumsum(sizes) - sizes
     return Partition(group, np.argsort(group, kind="stable"), starts, np.sqrt(sizes))
 
 
 def number_labels(labels: Any) -> NDArray[np.intp]:
-    """Return the group number of each row, in the order in which the labels come."""
+    """Return the group number of each row; groups are numbered by first occurrence."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.intp)
 
 
 def keep_labels(labels: Any) -> tuple[Hashable, ...] | None:
-    """Return the labels as a tuple that can be numbered, or None when there are none."""
+    """Return the labels as a tuple of hashable objects, or None if ``labels`` is None."""
     try:
         kept = None if labels is None else tuple(labels)
         hash(kept)
     except TypeError as error:
         raise ParameterError(
-            f"groups should be a sequence of one hashable label per row, but {labels!r} came. "
-            "Give a list such as groups=[0, 0, 1], or None for one group of all rows."
+            f"groups must be a sequence with one hashable label per row, got {labels!r}. "
+            "Use a list such as groups=[0, 0, 1], or None for one group of all rows."
         ) from error
     return kept
 
 
 @dataclass(frozen=True)
 class GroupPenalty:
-    """The penalty with both terms, of which group lasso and sparse group lasso are cases."""
+    """The penalty with both terms; the group lasso and the sparse group lasso are special cases."""
 
     l1: float
     l2: float
@@ -95,7 +95,7 @@ class GroupPenalty:
 def _group_norms(x: Array, rows: Partition) -> Array:
     size = np.abs(x[rows.order]).astype(np.float64)
     peak = np.maximum.reduceat(size, rows.starts, axis=0)
-    # Squares of numbers of at most 1 neither overflow nor all vanish.
+    # Scaled to at most 1, the squares do not overflow, and not all underflow.
     size /= np.where(peak > 0, peak, 1.0)[rows.group[rows.order]]
     norms: Array = peak * np.sqrt(np.add.reduceat(size * size, rows.starts, axis=0))
     return norms

@@ -1,4 +1,4 @@
-"""Euclidean norms of columns, also where the squares overflow or vanish."""
+"""Euclidean norms of columns that neither overflow nor underflow."""
 
 from math import inf
 from typing import Any
@@ -8,17 +8,17 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.prox._membership import largest
 
-# Below it, squares that were rounded to subnormal numbers may matter in the sum.
+# Sum of squares below which subnormal squares, which have fewer digits, may matter in the sum.
 _SMALL = 1e-280
 
 
 def column_squares(x: Array) -> Any:
-    """Return the sum of squares of each column in double precision, inf on overflow."""
+    """Return the sum of squares of each column in float64, inf on overflow."""
     return np.einsum("i...,i...->...", x, x, dtype=np.float64)
 
 
 def column_norms(x: Array) -> Any:
-    """Return the Euclidean norm of each column in double precision."""
+    """Return the Euclidean norm of each column in float64."""
     squares = column_squares(x)
     if x.ndim == 1:
         return np.sqrt(squares) if _SMALL < squares < inf else _scaled_norms(x)

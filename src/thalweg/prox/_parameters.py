@@ -1,4 +1,4 @@
-"""Checks of the operators' parameters, worded in one place."""
+"""Checks of the parameters of the proximal operators."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from thalweg._checks import require_positive
 from thalweg._typing import Array
 from thalweg.errors import InputError, ParameterError
 
-# Between them the square of a radius and its inverse are normal numbers, with room for sums.
+# Range of a radius r for which r^2 and 1 / r^2 are normal float64 numbers, with a margin for sums.
 SMALLEST, LARGEST = 1e-153, 1e153
 
 
@@ -14,17 +14,16 @@ def require_rows(name: str, values: Any, x: Array) -> None:
     """Raise unless ``values`` holds one value for each row of ``x``."""
     if len(values) != len(x):
         raise InputError(
-            f"{name} describes {len(values)} rows, but the array has {len(x)}. "
-            f"Give one value of {name} for each row."
+            f"{name} must have one value per row of the array ({len(x)}), got {len(values)} values."
         )
 
 
 def require_radius(**parameters: float) -> None:
-    """Raise unless each parameter is a positive number, and so is the inverse of its square."""
+    """Raise unless each parameter is a positive number whose square does not over- or underflow."""
     require_positive(**parameters)
     for name, value in parameters.items():
         if not SMALLEST <= value <= LARGEST:
             raise ParameterError(
-                f"{name} should be a number from {SMALLEST} to {LARGEST}, but {value!r} came. "
-                f"Measure the data in units in which {name} is nearer to 1."
+                f"{name} must be between {SMALLEST} and {LARGEST}, got {value!r}. "
+                f"Rescale the data so that {name} is closer to 1."
             )

@@ -1,4 +1,4 @@
-"""Boxes: each entry between a lower and an upper bound."""
+"""Boxes: a lower and an upper bound for each entry."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,12 +16,12 @@ from thalweg.prox._parameters import require_rows
 @on_floats
 @dataclass(frozen=True, eq=False)
 class Box:
-    """argmin_u |u - x| subject to lower <= u <= upper.
+    """Clip to bounds: argmin_u |u - x| subject to lower <= u <= upper.
 
     Parameters
     ----------
     lower, upper : float or array of length n_rows
-        The bounds of all rows, or of each row; -inf and inf leave a side open.
+        The bounds of all rows, or of each row; -inf or inf for no bound.
 
     Examples
     --------
@@ -39,30 +39,30 @@ class Box:
     def __post_init__(self) -> None:
         try:
             lower, upper = (np.asarray(b, dtype=np.float64) for b in (self.lower, self.upper))
-            inhabited = np.all((lower <= upper) & (lower < np.inf) & (upper > -np.inf))
-            sound = bool(inhabited) and max(lower.ndim, upper.ndim) <= 1
+            nonempty = np.all((lower <= upper) & (lower < np.inf) & (upper > -np.inf))
+            valid = bool(nonempty) and max(lower.ndim, upper.ndim) <= 1
         except (TypeError, ValueError):
-            sound = False
-        if not sound:
+            valid = False
+        if not valid:
             raise ParameterError(
-                "lower and upper should be numbers, or arrays with one number per row, with "
-                f"lower <= upper, but lower={self.lower!r} and upper={self.upper!r} came. "
-                "Swap or widen the bounds; use -inf or inf to leave a side open."
+                "lower and upper must be numbers or arrays with one number per row, with "
+                f"lower <= upper, got lower={self.lower!r} and upper={self.upper!r}. "
+                "Use -inf or inf for no bound."
             )
 
     def value(self, x: Array) -> Array:
-        """Return 0 for each column inside of the box, and inf for the others."""
+        """Return 0 for each column in the box, and inf for the others."""
         return indicator(near(x, self.prox(x)))
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
-        """Return the nearest columns in the box; ``step`` does not matter."""
+        """Return the projection of each column onto the box; ``step`` has no effect."""
         lower, upper = self._bounds(x)
         return x.clip(lower, upper)
 
     def conjugate(self, y: Array) -> Array:
         """Return the support function, sum max(lower y, upper y), of each column."""
         wide = y.astype(np.float64)
-        # Rounding errors on an open side would cost inf, and 0 * inf would be NaN.
+        # Where a bound is infinite, a rounding error would give inf, and 0 * inf would be NaN.
         wide[np.abs(wide) <= tolerance(y) * largest(wide)] = 0.0
         lower, upper = self._bounds(wide)
         with np.errstate(invalid="ignore"):
@@ -71,11 +71,11 @@ class Box:
         return total
 
     def _bounds(self, x: Array) -> tuple[Array, Array]:
-        lower = _down_rows("lower", self.lower, x)
-        return lower, _down_rows("upper", self.upper, x)
+        lower = _as_column("lower", self.lower, x)
+        return lower, _as_column("upper", self.upper, x)
 
 
-def _down_rows(name: str, bound: ArrayLike, x: Array) -> Array:
+def _as_column(name: str, bound: ArrayLike, x: Array) -> Array:
     values = np.asarray(bound, dtype=x.dtype)
     if values.ndim == 0:
         return values

@@ -1,4 +1,4 @@
-"""The elastic net."""
+"""The elastic-net penalty."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,16 +12,16 @@ from thalweg.prox._floats import on_floats
 @on_floats
 @dataclass(frozen=True)
 class ElasticNet:
-    """argmin_u l1 |u|_1 + l2/2 |u|^2 + |u - x|^2 / (2 step).
+    """Shrink by the elastic net: argmin_u l1 |u|_1 + l2/2 |u|^2 + |u - x|^2 / (2 step).
 
-    [O] VI-B, the regulariser of the dictionary.
+    A regulariser of the dictionary in [O] VI-B.
 
     Parameters
     ----------
     l1, l2 : float
-        The weights of the l1 norm and of the squares, >= 0.
+        The weights of the l1 norm and of half the squared l2 norm, >= 0.
     nonnegative : bool
-        Whether the entries also have to be >= 0.
+        Whether the entries must also be >= 0.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class ElasticNet:
 
     @property
     def coefficients(self) -> tuple[float, float]:
-        """The linear and the quadratic coefficient on x >= 0."""
+        """The coefficients (a, b) of a sum(x) + b |x|^2 / 2 on x >= 0."""
         return self.l1, self.l2
 
     def value(self, x: Array) -> Array:
@@ -54,5 +54,5 @@ class ElasticNet:
         return elastic_prox(x, self.l1, self.l2, self.nonnegative, step)
 
     def conjugate(self, y: Array) -> Array:
-        """Return sum max(|y| - l1, 0)^2 / (2 l2) of each column; y for |y| when nonnegative."""
+        """Return sum max(|y| - l1, 0)^2 / (2 l2) of each column, with y for |y| if nonnegative."""
         return elastic_conjugate(y, self.l1, self.l2, self.nonnegative)

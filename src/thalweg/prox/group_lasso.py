@@ -1,4 +1,4 @@
-"""The group lasso."""
+"""The group-lasso penalty."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -15,18 +15,18 @@ from thalweg.prox._groups import GroupPenalty, keep_labels
 @on_floats
 @dataclass(frozen=True)
 class GroupLasso:
-    """argmin_u weight sum_a sqrt(size_a) |u_a|_2 + |u - x|^2 / (2 step).
+    """Shrink by groups: argmin_u weight sum_a sqrt(size_a) |u_a|_2 + |u - x|^2 / (2 step).
 
-    [O] VI-B; u_a are the entries of group a.
+    [O] VI-B; u_a holds the entries of group a.
 
     Parameters
     ----------
     weight : float
-        The weight of the norms, >= 0.
+        The weight of the sum of norms, >= 0.
     groups : sequence of hashable, optional
-        The label of each row's group; None makes one group of the whole column.
+        The group label of each row; None for one group of all rows.
     nonnegative : bool
-        Whether the entries also have to be >= 0.
+        Whether the entries must also be >= 0.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class GroupLasso:
         return self._penalty.value(x)
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
-        """Return the columns with each group shortened by weight sqrt(size_a) step."""
+        """Return the columns with the norm of each group reduced by weight sqrt(size_a) step."""
         return self._penalty.prox(x, step)
 
     def conjugate(self, y: Array) -> Array:
@@ -63,5 +63,5 @@ class GroupLasso:
         return self._penalty.conjugate(y)
 
     def parts(self) -> tuple["GroupLasso", tuple[float, float]]:
-        """Return the norm without its bounds, and the bounds, as [O] (24) splits them."""
+        """Return the norm without bounds, and the bounds of the entries, split as in [O] (24)."""
         return replace(self, nonnegative=False), (0.0 if self.nonnegative else -inf, inf)

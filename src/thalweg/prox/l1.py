@@ -1,4 +1,4 @@
-"""The l1 norm, on a bounded interval where wanted."""
+"""The l1 norm, with optional bounds on the entries."""
 
 from dataclasses import dataclass
 from math import inf
@@ -19,19 +19,19 @@ from thalweg.prox._membership import indicator, near
 @on_floats
 @dataclass(frozen=True)
 class L1:
-    """argmin_u weight |u|_1 + |u - x|^2 / (2 step) subject to |u_i| <= bound.
+    """Soft-threshold: argmin_u weight |u|_1 + |u - x|^2 / (2 step) subject to |u_i| <= bound.
 
-    [O] (17), the function of the outliers; (16) without bound; the set R' of VI-A with
-    ``nonnegative=True``.
+    The outlier penalty of [O]: (17), or (16) without bound. With ``nonnegative=True`` the outliers
+    are in the set R' of VI-A.
 
     Parameters
     ----------
     weight : float
         The weight of the norm (lambda in [O]), >= 0.
     bound : float
-        The largest modulus of an entry (M in [O]), >= 0; inf for none.
+        The largest absolute value of an entry (M in [O]), >= 0; inf for no bound.
     nonnegative : bool
-        Whether the entries also have to be >= 0.
+        Whether the entries must also be >= 0.
 
     Examples
     --------
@@ -51,18 +51,18 @@ class L1:
         require_nonnegative(weight=self.weight)
         if not (isinstance(self.bound, Real) and self.bound >= 0):
             raise ParameterError(
-                f"bound should be a number >= 0 or inf, but {self.bound!r} came. "
-                "Give the largest modulus of an entry, or leave it out."
+                f"bound must be a number >= 0 or inf, got {self.bound!r}. "
+                "It is the largest absolute value of an entry; use inf for no bound."
             )
 
     @property
     def coefficients(self) -> tuple[float, float] | None:
-        """The linear and the quadratic coefficient on x >= 0; None where a bound is set."""
+        """The coefficients (a, b) of a sum(x) + b |x|^2 / 2 on x >= 0; None with a bound."""
         return (self.weight, 0.0) if self.bound == inf else None
 
     @property
     def limits(self) -> tuple[float, float, float]:
-        """Weight, largest and smallest entry: all that a compiled loop needs."""
+        """The weight, the upper and the lower bound, as arguments of the compiled kernels."""
         return self.weight, self.bound, 0.0 if self.nonnegative else -self.bound
 
     def value(self, x: Array) -> Array:
@@ -75,7 +75,7 @@ class L1:
         return soft_threshold(x, float(self.weight * step), self.nonnegative, float(self.bound))
 
     def conjugate(self, y: Array) -> Array:
-        """Return bound sum max(|y| - weight, 0) of each column; y for |y| when nonnegative."""
+        """Return bound sum max(|y| - weight, 0) of each column, with y for |y| if nonnegative."""
         if self.bound == inf:
             return elastic_conjugate(y, self.weight, 0.0, self.nonnegative)
         excess = soft_threshold(y.astype(np.float64), self.weight, self.nonnegative)
@@ -93,12 +93,12 @@ class L1:
         return values.reshape(x.shape[1:]), rest.T.reshape(x.shape, order="F")
 
     def curvature(self, x: Array) -> Mask:
-        """Tell where the second derivative of the envelope is one; elsewhere it is zero."""
-        taken = self.prox(x)
-        at_bound = (taken >= self.bound) if self.nonnegative else (np.abs(taken) >= self.bound)
-        curved: Mask = (taken == 0) | at_bound
+        """Return True where the second derivative of the envelope is 1; elsewhere it is 0."""
+        u = self.prox(x)
+        at_bound = (u >= self.bound) if self.nonnegative else (np.abs(u) >= self.bound)
+        curved: Mask = (u == 0) | at_bound
         return curved
 
     def parts(self) -> tuple["L1", tuple[float, float]]:
-        """Return the norm without its bounds, and the bounds, as [O] (24) splits them."""
+        """Return the norm without bounds, and the bounds of the entries, split as in [O] (24)."""
         return L1(self.weight), (0.0 if self.nonnegative else -self.bound, self.bound)

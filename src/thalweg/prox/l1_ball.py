@@ -15,12 +15,12 @@ from thalweg.prox._parameters import require_radius
 @on_floats
 @dataclass(frozen=True)
 class L1Ball:
-    """argmin_u |u - x| subject to u >= 0, sum(u) <= radius.
+    """Project onto the l1 ball: argmin_u |u - x| subject to u >= 0, sum(u) <= radius.
 
     Parameters
     ----------
     radius : float
-        The largest sum allowed, from 1e-153 to 1e153.
+        The largest sum of a column, between 1e-153 and 1e153.
 
     Examples
     --------
@@ -38,22 +38,22 @@ class L1Ball:
         require_radius(radius=self.radius)
 
     def value(self, x: Array) -> Array:
-        """Return 0 for each column inside of the set, and inf for the others."""
+        """Return 0 for each column in the set, and inf for the others."""
         small = cost(x, 1 / self.radius, 0.0) <= 1 + tolerance(x)
         return indicator(nonnegative(x) & small)
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
-        """Return the nearest columns in the set; ``step`` does not matter."""
+        """Return the projection of each column onto the set; ``step`` has no effect."""
         return project_into(x, 1 / self.radius, 0.0)
 
     def gauge(self, x: Array) -> Array:
-        """Return the s for which each nonnegative column is s times one of the border."""
+        """Return the gauge min{s >= 0 : x in s C} of each nonnegative column x."""
         size: Array = cost(x, 1 / self.radius, 0.0)
         return size
 
     @property
     def border(self) -> tuple[float, float, bool]:
-        """The set is u >= 0, l1 sum(u) + l2/2 |u|^2 <= 1: l1, l2, and that it is a ball."""
+        """The (l1, l2, False) of the set {u >= 0 : l1 sum(u) + l2/2 |u|^2 <= 1}."""
         return 1 / self.radius, 0.0, False
 
     @property

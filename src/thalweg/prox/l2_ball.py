@@ -15,14 +15,14 @@ from thalweg.prox._parameters import require_radius
 @on_floats
 @dataclass(frozen=True)
 class L2Ball:
-    """argmin_u |u - x| subject to u >= 0, |u|_2 <= radius.
+    """Project onto the l2 ball: argmin_u |u - x| subject to u >= 0, |u|_2 <= radius.
 
-    [O] the set C of the dictionary's columns.
+    The set C of the dictionary columns in [O].
 
     Parameters
     ----------
     radius : float
-        The largest norm allowed, from 1e-153 to 1e153.
+        The largest norm of a column, between 1e-153 and 1e153.
 
     Examples
     --------
@@ -41,33 +41,33 @@ class L2Ball:
 
     @property
     def l2_radius(self) -> float:
-        """The set is the nonnegative l2 ball of this radius."""
+        """The radius of the nonnegative l2 ball that is the set."""
         return self.radius
 
     def value(self, x: Array) -> Array:
-        """Return 0 for each column inside of the set, and inf for the others."""
+        """Return 0 for each column in the set, and inf for the others."""
         short = column_norms(x) <= self.radius * (1 + tolerance(x))
         return indicator(nonnegative(x) & short)
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
-        """Return the nearest columns in the set; ``step`` does not matter."""
+        """Return the projection of each column onto the set; ``step`` has no effect."""
         u = np.maximum(x, 0.0)
         u *= self.radius / np.maximum(column_norms(u), self.radius)  # [O] (22), Lemma S-4
         return u
 
     def gauge(self, x: Array) -> Array:
-        """Return the s for which each nonnegative column is s times one of the border."""
+        """Return the gauge min{s >= 0 : x in s C} of each nonnegative column x."""
         size: Array = column_norms(x) / self.radius
         return size
 
     @property
     def border(self) -> tuple[float, float, bool]:
-        """The set is u >= 0, l1 sum(u) + l2/2 |u|^2 <= 1: l1, l2, and that it is a ball."""
+        """The (l1, l2, False) of the set {u >= 0 : l1 sum(u) + l2/2 |u|^2 <= 1}."""
         return 0.0, 2.0 * self.radius**-2.0, False
 
     @property
     def price(self) -> tuple[float, float]:
-        """The coefficients of sum(y) and |y|^2 / 2 in a majoriser of the gauge on the border."""
+        """The coefficients of sum(y) and |y|^2 / 2 in a majoriser of the gauge."""
         return 0.0, self.radius**-2.0
 
     def conjugate(self, y: Array) -> Array:

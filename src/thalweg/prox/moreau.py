@@ -1,4 +1,4 @@
-"""The Moreau envelope: what is left of a function after its prox has taken its share."""
+"""The Moreau envelope of a function."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ __all__ = ["moreau"]
 def moreau(g: Prox, z: Array) -> tuple[Array, Array]:
     """Return min_r g(r) + |z - r|^2 / 2 of each column z, and its gradient z - prox(z).
 
-    A component may offer the same as a method ``envelope`` when it knows a faster way.
+    If the component has a method ``envelope``, it is used instead of the general formula.
 
     Examples
     --------

@@ -14,9 +14,9 @@ from thalweg.prox._membership import indicator, nonnegative
 @on_floats
 @dataclass(frozen=True)
 class Orthant:
-    """argmin_u |u - x| subject to u >= 0.
+    """Project onto the nonnegative orthant: argmin_u |u - x| subject to u >= 0.
 
-    [O] VI-A, the set C_1: the most basic constraint of a nonnegative factorisation.
+    The set C_1 of [O] VI-A.
 
     Examples
     --------
@@ -31,12 +31,12 @@ class Orthant:
 
     @property
     def coefficients(self) -> tuple[float, float]:
-        """The linear and the quadratic coefficient on x >= 0."""
+        """The coefficients (a, b) of a sum(x) + b |x|^2 / 2 on x >= 0."""
         return 0.0, 0.0
 
     @property
     def l2_radius(self) -> float:
-        """The set is the nonnegative l2 ball of this radius."""
+        """The radius of the nonnegative l2 ball that is the set."""
         return inf
 
     def value(self, x: Array) -> Array:
@@ -44,16 +44,16 @@ class Orthant:
         return indicator(nonnegative(x))
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
-        """Return the nearest nonnegative columns; ``step`` does not matter."""
+        """Return max(x, 0); ``step`` has no effect."""
         return np.maximum(x, 0.0)
 
     def gauge(self, x: Array) -> Array:
-        """Return 0 of each nonnegative column: the set holds every multiple of it."""
+        """Return 0 for each nonnegative column, since the set is a cone."""
         return np.zeros(x.shape[1:], x.dtype)
 
     @property
     def price(self) -> tuple[float, float]:
-        """The gauge is zero."""
+        """The coefficients of sum(y) and |y|^2 / 2 in the gauge, which is 0."""
         return 0.0, 0.0
 
     def conjugate(self, y: Array) -> Array:

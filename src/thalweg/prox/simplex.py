@@ -15,14 +15,14 @@ from thalweg.prox._parameters import require_radius
 @on_floats
 @dataclass(frozen=True)
 class Simplex:
-    """argmin_u |u - x| subject to u >= 0, sum(u) = total.
+    """Project onto the simplex: argmin_u |u - x| subject to u >= 0, sum(u) = total.
 
-    [O] VI-A, the set C_2: other than a ball it also keeps columns from vanishing.
+    The set C_2 of [O] VI-A. Unlike a ball, it excludes zero columns.
 
     Parameters
     ----------
     total : float
-        The sum of each column, from 1e-153 to 1e153.
+        The sum of each column, between 1e-153 and 1e153.
 
     Examples
     --------
@@ -40,24 +40,24 @@ class Simplex:
         require_radius(total=self.total)
 
     def value(self, x: Array) -> Array:
-        """Return 0 for each column inside of the simplex, and inf for the others."""
+        """Return 0 for each column in the simplex, and inf for the others."""
         full = np.abs(cost(x, 1 / self.total, 0.0) - 1) <= tolerance(x)
         return indicator(nonnegative(x) & full)
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
-        """Return the nearest columns in the simplex; ``step`` does not matter."""
+        """Return the projection of each column onto the simplex; ``step`` has no effect."""
         u = np.empty_like(x)
         u[...] = project_onto(x, 1 / self.total, 0.0)
         return u
 
     def gauge(self, x: Array) -> Array:
-        """Return the s for which each nonnegative column is s times one of the simplex."""
+        """Return sum(x) / total, the s with x in s C, of each nonnegative column x."""
         size: Array = cost(x, 1 / self.total, 0.0)
         return size
 
     @property
     def border(self) -> tuple[float, float, bool]:
-        """The set is u >= 0, l1 sum(u) + l2/2 |u|^2 = 1: l1, l2, and that it is no ball."""
+        """The (l1, l2, True) of the set {u >= 0 : l1 sum(u) + l2/2 |u|^2 = 1}."""
         return 1 / self.total, 0.0, True
 
     @property

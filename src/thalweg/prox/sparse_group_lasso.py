@@ -1,4 +1,4 @@
-"""The sparse group lasso."""
+"""The sparse-group-lasso penalty."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -17,20 +17,20 @@ from thalweg.prox._groups import GroupPenalty, keep_labels
 @on_floats
 @dataclass(frozen=True)
 class SparseGroupLasso:
-    """argmin_u of |u - x|^2 / (2 step) plus a mix of the group lasso and the l1 norm.
+    """Shrink by entries and groups: argmin_u g(u) + |u - x|^2 / (2 step).
 
-    The penalty is weight (mix sum_a sqrt(size_a) |u_a|_2 + (1 - mix) |u|_1), [O] VI-B.
+    g(u) = weight (mix sum_a sqrt(size_a) |u_a|_2 + (1 - mix) |u|_1), [O] VI-B.
 
     Parameters
     ----------
     weight : float
         The weight of the whole penalty, >= 0.
     groups : sequence of hashable, optional
-        The label of each row's group; None makes one group of the whole column.
+        The group label of each row; None for one group of all rows.
     mix : float
-        The share of the group norms (nu in [O]), from 0 (l1 norm) to 1 (group lasso).
+        The share of the group norms (nu in [O]), between 0 (l1 norm) and 1 (group lasso).
     nonnegative : bool
-        Whether the entries also have to be >= 0.
+        Whether the entries must also be >= 0.
 
     Examples
     --------
@@ -51,8 +51,7 @@ class SparseGroupLasso:
         require_nonnegative(weight=self.weight)
         if not (isinstance(self.mix, Real) and 0 <= self.mix <= 1):
             raise ParameterError(
-                f"mix should be a number from 0 to 1, but {self.mix!r} came. "
-                "Give 0 for the l1 norm only, 1 for the group norms only."
+                f"mix must be between 0 (l1 norm only) and 1 (group norms only), got {self.mix!r}."
             )
         object.__setattr__(self, "groups", keep_labels(self.groups))
 
@@ -62,17 +61,17 @@ class SparseGroupLasso:
         return GroupPenalty(l1, l2, keep_labels(self.groups), self.nonnegative)
 
     def value(self, x: Array) -> Array:
-        """Return the mix of the group norms and the l1 norm of each column."""
+        """Return g of each column."""
         return self._penalty.value(x)
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
-        """Return the columns soft-thresholded by entries, then shortened by groups."""
+        """Soft-threshold each entry, then reduce the norm of each group."""
         return self._penalty.prox(x, step)
 
     def conjugate(self, y: Array) -> Array:
-        """Return 0 where the soft-thresholded groups are short enough, and inf elsewhere."""
+        """Return 0 where the norms of all soft-thresholded groups are small enough, else inf."""
         return self._penalty.conjugate(y)
 
     def parts(self) -> tuple["SparseGroupLasso", tuple[float, float]]:
-        """Return the norm without its bounds, and the bounds, as [O] (24) splits them."""
+        """Return the norm without bounds, and the bounds of the entries, split as in [O] (24)."""
         return replace(self, nonnegative=False), (0.0 if self.nonnegative else -inf, inf)

@@ -12,16 +12,16 @@ from thalweg.prox._floats import on_floats
 @on_floats
 @dataclass(frozen=True)
 class SquaredL2:
-    """argmin_u weight/2 |u|^2 + |u - x|^2 / (2 step).
+    """Shrink: argmin_u weight/2 |u|^2 + |u - x|^2 / (2 step).
 
-    [O] VI-B, the Tikhonov regulariser.
+    The Tikhonov regulariser of [O] VI-B.
 
     Parameters
     ----------
     weight : float
-        The weight of the squares, >= 0.
+        The weight of half the squared norm, >= 0.
     nonnegative : bool
-        Whether the entries also have to be >= 0.
+        Whether the entries must also be >= 0.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class SquaredL2:
 
     @property
     def coefficients(self) -> tuple[float, float]:
-        """The linear and the quadratic coefficient on x >= 0."""
+        """The coefficients (a, b) of a sum(x) + b |x|^2 / 2 on x >= 0."""
         return 0.0, self.weight
 
     def value(self, x: Array) -> Array:
@@ -53,5 +53,5 @@ class SquaredL2:
         return elastic_prox(x, 0.0, self.weight, self.nonnegative, step)
 
     def conjugate(self, y: Array) -> Array:
-        """Return |y|^2 / (2 weight) of each column, of max(y, 0) when nonnegative."""
+        """Return |y|^2 / (2 weight) of each column, with max(y, 0) for y if nonnegative."""
         return elastic_conjugate(y, 0.0, self.weight, self.nonnegative)

@@ -1,4 +1,4 @@
-"""Nonnegative vectors with few nonzeros."""
+"""Nonnegative vectors with a limited number of nonzeros."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -15,14 +15,14 @@ from thalweg.prox._membership import indicator, largest, nonnegative, tolerance
 @on_floats
 @dataclass(frozen=True)
 class Top:
-    """argmin_u |u - x| subject to u >= 0 with at most ``count`` nonzeros.
+    """Keep the largest entries: argmin_u |u - x| subject to u >= 0, at most ``count`` nonzeros.
 
-    The set is not convex: of equal entries the one with the lowest index is kept.
+    The set is not convex. Of equal entries, the one with the lowest index is kept.
 
     Parameters
     ----------
     count : int
-        How many entries of a column may differ from 0, at least 1.
+        The largest number of nonzeros in a column, >= 1.
 
     Examples
     --------
@@ -39,17 +39,17 @@ class Top:
     def __post_init__(self) -> None:
         if not (isinstance(self.count, Integral) and self.count >= 1):
             raise ParameterError(
-                f"count should be a whole number >= 1, but {self.count!r} came. "
-                "Give the number of entries of a column that may differ from 0."
+                f"count must be an integer >= 1, got {self.count!r}. "
+                "It is the largest number of nonzeros in a column."
             )
 
     def value(self, x: Array) -> Array:
-        """Return 0 for each column inside of the set, and inf for the others."""
+        """Return 0 for each column in the set, and inf for the others."""
         nonzero = np.abs(x) > tolerance(x) * largest(x)
         return indicator(nonnegative(x) & (np.count_nonzero(nonzero, axis=0) <= self.count))
 
     def prox(self, x: Array, step: float = 1.0) -> Array:
-        """Return the nearest columns in the set; ``step`` does not matter."""
+        """Return the projection of each column onto the set; ``step`` has no effect."""
         u: Array = np.maximum(x, 0.0)
         if u.ndim == 1:
             _cut(u, self.count)
@@ -64,13 +64,13 @@ class Top:
 
 
 def _cut(u: Array, count: int) -> None:
-    """Set all but the largest entries of u >= 0 to zero; of equal ones the first are kept."""
+    """Set all but the ``count`` largest entries of u >= 0 to 0; of equal entries keep the first."""
     positive = u[u > 0]
-    spare = positive.size - count
-    if spare <= 0:
+    excess = positive.size - count
+    if excess <= 0:
         return
-    last = np.partition(positive, spare)[spare]
-    u[u < last] = 0
-    extra = np.count_nonzero(u) - count
-    if extra > 0:
-        u[np.flatnonzero(u == last)[-extra:]] = 0
+    smallest_kept = np.partition(positive, excess)[excess]
+    u[u < smallest_kept] = 0
+    ties = np.count_nonzero(u) - count
+    if ties > 0:
+        u[np.flatnonzero(u == smallest_kept)[-ties:]] = 0

@@ -1,9 +1,9 @@
-"""Minimise f + g; know nothing of dictionaries, codes or outliers.
+"""Solvers of f(x) + g(x) with a quadratic f, independent of dictionaries, codes and outliers.
 
-Two families live here. :mod:`thalweg.solvers.nnls` and
-:mod:`thalweg.solvers.proximal_gradient` minimise over one vector per column. A *matrix solver*
-(below) minimises a quadratic whose columns are coupled by a Gram matrix; each is a frozen
-dataclass in a file of its own, found by name.
+There are two families. :mod:`thalweg.solvers.nnls`, :mod:`thalweg.solvers.simplex` and
+:mod:`thalweg.solvers.proximal_gradient` solve many independent problems, one per column or row. A
+*matrix solver* (below) minimises a quadratic whose columns are coupled by a Gram matrix; each is a
+frozen dataclass in a file of its own, and users choose it by name.
 """
 
 from enum import Enum
@@ -16,27 +16,27 @@ __all__ = ["MatrixSolver", "Status"]
 
 
 class Status(Enum):
-    """How a minimisation ended; the value is the sentence to show.
+    """The reason why a minimisation ended; the value is a sentence for messages.
 
     Examples
     --------
     >>> from thalweg.solvers import Status
     >>> Status.CONVERGED.value
-    'The stopping rule was met.'
+    'The stopping criterion was met.'
     """
 
-    CONVERGED = "The stopping rule was met."
-    CAPPED = "The iteration cap was reached before the stopping rule was met."
+    CONVERGED = "The stopping criterion was met."
+    CAPPED = "The iteration limit was reached before the stopping criterion was met."
 
 
 @runtime_checkable
 class MatrixSolver(Protocol):
-    """A minimiser of tr(W' W A)/2 - tr(W' B) + sum_k g(w_k) over W with columns w_k.
+    """A solver of min_W tr(W' W A)/2 - tr(W' B) + sum_k g(w_k), where w_k are the columns of W.
 
     Attributes
     ----------
     name : str
-        What users write to choose it.
+        The name by which users choose it.
     """
 
     name: ClassVar[str]
@@ -44,21 +44,21 @@ class MatrixSolver(Protocol):
     def solve(
         self, A: Array, B: Array, W: Array, g: Prox, free: Mask, constant: float = 0.0
     ) -> tuple[Array, Status]:
-        """Return a W with a lower objective than the start, and how the iteration ended.
+        """Return a W with a lower objective than the initial one, and why the iteration ended.
 
         Parameters
         ----------
         A : array of shape (K, K)
             Symmetric positive semidefinite.
         B : array of shape (F, K)
-            The linear term.
+            The coefficients of the linear term.
         W : array of shape (F, K)
-            The start; it is not modified.
+            The initial value, which is not modified.
         g : Prox
-            A function of each column.
+            The penalty or constraint of each column.
         free : boolean array of shape (K,)
-            Columns that may move; the others are kept as they are.
+            True for the columns to optimise; the others stay fixed.
         constant : float
-            What the objective lacks; it only sets the scale of the stopping rule.
+            Constant term of the objective; it only sets the scale of the stopping criterion.
         """
         ...

@@ -1,4 +1,4 @@
-"""The quadratic that matrix solvers minimise."""
+"""The objective of the matrix solvers."""
 
 from math import inf
 
@@ -40,7 +40,7 @@ def quadratic(A: Array, B: Array, W: Array) -> float:
 
 
 def objective(A: Array, B: Array, W: Array, g: Prox, free: Mask | slice = slice(None)) -> float:
-    """Return tr(W' W A)/2 - tr(W' B) + sum_k g(w_k), the sum over the free columns.
+    """Return tr(W' W A)/2 - tr(W' B) + sum_k g(w_k), with the sum over the free columns.
 
     Examples
     --------
@@ -54,10 +54,10 @@ def objective(A: Array, B: Array, W: Array, g: Prox, free: Mask | slice = slice(
 
 
 def settled(previous: float, current: float, constant: float, tol: float) -> bool:
-    """Tell whether the objective, with its constant part, decreased by less than ``tol``.
+    """Test whether the relative change of the objective, constant included, is at most ``tol``.
 
-    The constant matters: without it the objective is negative, and a decrease relative to it
-    is met after one step ([O] VII-B2 as printed). An infinite one, at a start that is not
-    feasible, tells nothing.
+    Without the constant the objective is negative, and the relative criterion can be met after one
+    step ([O] VII-B2 as printed). An infinite previous objective, from an infeasible initial value,
+    never meets it.
     """
     return previous < inf and abs(previous - current) <= tol * abs(previous + constant)

@@ -18,17 +18,18 @@ __all__ = ["MatrixAdmm"]
 class MatrixAdmm:
     """Minimise tr(W' W A)/2 - tr(W' B) + sum_k g(w_k) by [O] (33)-(35).
 
-    The feasible copy Q is returned. The weight rho_3 is relative to the mean diagonal entry of
-    A: the paper's absolute one would tie the result to the units of the data.
+    Returns the feasible copy Q with the lowest objective. The penalty parameter rho_3 is relative
+    to the mean diagonal entry of A; the absolute one of the paper makes the result depend on the
+    units of the data.
 
     Parameters
     ----------
     tol : float
-        Relative change below which the iteration ends.
+        Relative change of the objective below which the iteration stops.
     max_iter : int
-        Cap on the number of steps.
+        Largest number of iterations.
     rho : float
-        Weight of the augmentation term.
+        Penalty parameter of the augmented Lagrangian, relative to the mean diagonal entry of A.
 
     Examples
     --------
@@ -51,11 +52,11 @@ class MatrixAdmm:
     def solve(
         self, A: Array, B: Array, W: Array, g: Prox, free: Mask, constant: float = 0.0
     ) -> tuple[Array, Status]:
-        """Descend from W; see :class:`thalweg.solvers.MatrixSolver`."""
+        """Minimise, starting at W; see :class:`thalweg.solvers.MatrixSolver`."""
         rho = self.rho * float(np.trace(A)) / max(len(A), 1)
         if rho == 0.0 or not free.any():
             return W.copy(), Status.CONVERGED
-        # The fixed columns are constants: they move to the linear term.
+        # The fixed columns contribute to the linear term.
         target = B[:, free] - W[:, ~free] @ A[np.ix_(~free, free)]
         inner = np.ascontiguousarray(A[np.ix_(free, free)])
         new, status = self._solve(inner, target, W[:, free], g, rho, constant)
@@ -78,8 +79,8 @@ class MatrixAdmm:
             if value < lowest:
                 best, lowest = Q, value
             last, fit = fit, quadratic(A, B, W)
-            # The copy may rest, at a corner of g, while W and D are still on their way.
-            still = settled(last, fit, constant, self.tol)
-            if still and settled(previous, value, constant, self.tol):
+            # Q may stay at a corner of g while W and D still change.
+            stationary = settled(last, fit, constant, self.tol)
+            if stationary and settled(previous, value, constant, self.tol):
                 return best, Status.CONVERGED
         return best, Status.CAPPED

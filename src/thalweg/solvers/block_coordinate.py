@@ -1,4 +1,4 @@
-"""Exact minimisation over one column after the other."""
+"""Block coordinate descent with exact minimisation over each column."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,19 +16,18 @@ __all__ = ["BlockCoordinate"]
 
 @dataclass(frozen=True)
 class BlockCoordinate:
-    """Minimise tr(W' W A)/2 - tr(W' B) + sum_k g(w_k), one column at a time.
+    """Minimise tr(W' W A)/2 - tr(W' B) + sum_k g(w_k) by block coordinate descent.
 
-    For one column the quadratic is a multiple of a squared distance, so its minimum with g is
-    one prox. Nonnegative l2 balls of any radius, the orthant among them, the simplex, l1 and
-    elastic-net balls are swept in compiled code; other functions of a column go through their
-    prox.
+    In one column the quadratic is a multiple of a squared distance, so that the exact minimum is
+    one prox of g. Sweeps are compiled for nonnegative l2 balls (the orthant has infinite radius),
+    simplices, l1 balls and elastic-net balls. For other g, each column calls ``g.prox``.
 
     Parameters
     ----------
     tol : float
-        Relative decrease in a sweep below which the iteration ends.
+        Relative decrease per sweep below which the iteration stops.
     max_iter : int
-        Cap on the number of sweeps.
+        Largest number of sweeps.
 
     Examples
     --------
@@ -50,49 +49,51 @@ class BlockCoordinate:
     def solve(
         self, A: Array, B: Array, W: Array, g: Prox, free: Mask, constant: float = 0.0
     ) -> tuple[Array, Status]:
-        """Descend from W; see :class:`thalweg.solvers.MatrixSolver`."""
+        """Minimise, starting at W; see :class:`thalweg.solvers.MatrixSolver`."""
         A = np.ascontiguousarray(A)
         rows = W.T.copy(order="C")
         linear = np.ascontiguousarray(B.T)
-        sweep = _by_prox
+        sweep = _sweep_prox
         if hasattr(g, "l2_radius"):
-            sweep = _compiled
+            sweep = _sweep_l2_ball
         elif hasattr(g, "border"):
-            sweep = _bordered
+            sweep = _sweep_border
         for _ in range(self.max_iter):
-            value, fall = sweep(A, linear, rows, g, free)
-            if settled(value, value - fall, constant, self.tol):
+            value, decrease = sweep(A, linear, rows, g, free)
+            if settled(value, value - decrease, constant, self.tol):
                 return rows.T, Status.CONVERGED
         return rows.T, Status.CAPPED
 
 
-def _compiled(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
-    """Sweep once; return the quadratic part before, and what it has fallen by.
+def _sweep_l2_ball(
+    A: Array, linear: Array, rows: Array, g: Prox, free: Mask
+) -> tuple[float, float]:
+    """Update each column once; return the quadratic before the sweep, and its decrease.
 
-    What g adds is zero for a constraint, and else only sets a scale.
+    The value of g is not included: it is 0 for a constraint.
     """
     radius = rows.dtype.type(g.l2_radius)  # type: ignore[attr-defined]
-    value, fall = _kernels.sweep_atoms(A, linear, rows, radius, free)
-    return float(value), float(fall)
+    value, decrease = _kernels.sweep_atoms(A, linear, rows, radius, free)
+    return float(value), float(decrease)
 
 
-def _bordered(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
-    """Do the same for a simplex, an l1 ball or an elastic-net ball."""
+def _sweep_border(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
+    """Do the same for a simplex, an l1 ball or an elastic-net ball, in compiled code."""
     l1, l2, full = g.border  # type: ignore[attr-defined]
-    value, fall = _kernels.sweep_bordered(A, linear, rows, l1, l2, full, free)
-    return float(value), float(fall)
+    value, decrease = _kernels.sweep_bordered(A, linear, rows, l1, l2, full, free)
+    return float(value), float(decrease)
 
 
-def _by_prox(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
-    """Do the same by the prox of each column."""
-    slope = linear - A @ rows  # minus the gradient, a row for each column of W
+def _sweep_prox(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
+    """Do the same for any g, with its prox."""
+    slope = linear - A @ rows  # the negative gradient; row k is for column k of W
     value = -0.5 * float(np.vdot(rows, slope) + np.vdot(rows, linear))
-    fall = 0.0
-    usable = np.diag(A) >= np.finfo(A.dtype).tiny  # below that the inverse may be infinite
+    decrease = 0.0
+    usable = np.diag(A) >= np.finfo(A.dtype).tiny  # below, the inverse may overflow
     for k in np.flatnonzero(free & usable):
         new = g.prox(rows[k] + slope[k] / A[k, k], 1.0 / float(A[k, k]))
         step = new - rows[k]
-        fall += float(np.vdot(step, slope[k]) - 0.5 * A[k, k] * np.vdot(step, step))
+        decrease += float(np.vdot(step, slope[k]) - 0.5 * A[k, k] * np.vdot(step, step))
         slope -= np.outer(A[k], step)
         rows[k] = new
-    return value, fall
+    return value, decrease

@@ -1,4 +1,4 @@
-"""Projected Newton steps with the diagonal of the Hessian."""
+"""Projected Newton method with the diagonal of the Hessian."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,20 +15,20 @@ __all__ = ["DiagonalNewton"]
 
 @dataclass(frozen=True)
 class DiagonalNewton:
-    """Minimise tr(W' W A)/2 - tr(W' B) + sum_k g(w_k) by steps in units of 1 / A_kk.
+    """Minimise tr(W' W A)/2 - tr(W' B) + sum_k g(w_k) by diagonally scaled steps.
 
-    All columns move at once, each as if the others stood still; [R] IV-F calls it OMF-DA (Wang et
-    al., 2011). As printed the step has no factor, and where codes go together it overshoots by up
-    to the number of columns. Here the factor is halved until the quadratic with the diagonal lies
-    above the true one at the new point, so that the objective never rises. In this metric each
-    column has one unit, and its nearest point in a set is the usual one.
+    Step k is w_k <- prox(w_k - factor / A_kk * gradient_k), for all columns at once; [R] IV-F calls
+    it OMF-DA (Wang et al., 2011). The printed step has factor 1, and for correlated codes it
+    overshoots by up to the number of columns. Here the factor is halved until the diagonal
+    quadratic majorises the objective at the new point, so that the objective never increases. The
+    metric is a multiple of the identity within each column, so that projections are Euclidean.
 
     Parameters
     ----------
     tol : float
-        Relative decrease below which the iteration ends.
+        Relative decrease below which the iteration stops.
     max_iter : int
-        Cap on the number of steps.
+        Largest number of iterations.
 
     Examples
     --------
@@ -50,19 +50,19 @@ class DiagonalNewton:
     def solve(
         self, A: Array, B: Array, W: Array, g: Prox, free: Mask, constant: float = 0.0
     ) -> tuple[Array, Status]:
-        """Descend from W; see :class:`thalweg.solvers.MatrixSolver`."""
-        curve = np.diag(A).astype(np.float64)
-        moving = np.flatnonzero(free & (curve >= np.finfo(A.dtype).tiny))
+        """Minimise, starting at W; see :class:`thalweg.solvers.MatrixSolver`."""
+        diagonal = np.diag(A).astype(np.float64)
+        moving = np.flatnonzero(free & (diagonal >= np.finfo(A.dtype).tiny))
         W, factor = W.copy(), 1.0
         value = objective(A, B, W, g, free)
         for _ in range(self.max_iter):
-            slope = W @ A - B
+            gradient = W @ A - B
             while True:
-                move = _moved(W, slope, g, moving, factor / curve[moving]) - W
+                move = _moved(W, gradient, g, moving, factor / diagonal[moving]) - W
                 squares = np.einsum("fk,fk->k", move, move, dtype=np.float64)
-                bent = float(np.vdot(move @ A, move))
-                # A is at most its diagonal times the number of columns.
-                if factor * len(A) <= 1.0 or factor * bent <= float(curve @ squares):
+                curvature = float(np.vdot(move @ A, move))
+                # A <= len(A) diag(A) in the Loewner order: factor <= 1 / len(A) always suffices.
+                if factor * len(A) <= 1.0 or factor * curvature <= float(diagonal @ squares):
                     break
                 factor /= 2.0
             W = W + move
@@ -72,13 +72,13 @@ class DiagonalNewton:
         return W, Status.CAPPED
 
 
-def _moved(W: Array, slope: Array, g: Prox, moving: Indices, steps: Array) -> Array:
-    """Return W with some columns after a step of their own and the prox of g."""
+def _moved(W: Array, gradient: Array, g: Prox, moving: Indices, steps: Array) -> Array:
+    """Return W after a gradient step and the prox of g in the columns ``moving``."""
     new = W.copy()
-    tried = W[:, moving] - steps.astype(W.dtype) * slope[:, moving]
-    if hasattr(g, "border"):  # for a set the step does not matter
-        new[:, moving] = g.prox(tried)
+    target = W[:, moving] - steps.astype(W.dtype) * gradient[:, moving]
+    if hasattr(g, "border"):  # the step has no effect on a projection
+        new[:, moving] = g.prox(target)
         return new
-    for column, k, step in zip(tried.T, moving, steps, strict=True):
+    for column, k, step in zip(target.T, moving, steps, strict=True):
         new[:, k] = g.prox(column.copy(), float(step))
     return new

@@ -9,24 +9,28 @@ from thalweg._typing import Array, Indices, Mask
 
 __all__ = ["Gram", "invert", "nnls", "prepare"]
 
-# Above this condition number (in the Frobenius norm) the inverse is not used.
-_TRUSTED = 1e8
-_ALL_THE_FIRST = np.empty(0, dtype=np.int64)
+# Largest condition number (in the Frobenius norm) for which the inverse is used: about
+# 1 / sqrt(eps), so that solutions keep half of the digits.
+_MAX_CONDITION = 1e8
+# Iteration limit: twice the number of entries, and this many more for small problems.
+_EXTRA_STEPS = 50
+# Empty indices: one matrix for all right-hand sides.
+_SHARED = np.empty(0, dtype=np.int64)
 
 
 class Gram(NamedTuple):
-    """Gram matrices ready for :func:`nnls`.
+    """Gram matrices and their inverses, prepared for :func:`nnls`.
 
     Attributes
     ----------
     G : array of shape (n, K, K)
-        The matrices.
+        The Gram matrices.
     inverse : array of shape (n, K, K)
-        Their inverses, of use where they are trusted.
+        Their inverses, valid where ``trusted``.
     trusted : boolean array of shape (n,)
-        Where there is an inverse that is not too ill-conditioned.
+        True where the matrix was inverted and is well-conditioned.
     place : integer array of shape (B,) or (0,)
-        The matrix of each right-hand side; if empty, all have the first.
+        The index of the matrix of each right-hand side; if empty, all use the first.
 
     Examples
     --------
@@ -39,14 +43,14 @@ class Gram(NamedTuple):
     G: Array
     inverse: Array
     trusted: Mask
-    place: Indices = _ALL_THE_FIRST
+    place: Indices = _SHARED
 
     def of(self, columns: Indices) -> "Gram":
-        """Return the matrices of some of the right-hand sides."""
+        """Return the Gram matrices of a subset of the right-hand sides."""
         return self._replace(place=self.place[columns]) if self.place.size else self
 
     def each(self) -> Array:
-        """Return the matrix of all right-hand sides (K, K), or of each (B, K, K)."""
+        """Return the common matrix (K, K), or one for each right-hand side (B, K, K)."""
         each: Array = self.G[self.place] if self.place.size else self.G[0]
         return each
 
@@ -54,8 +58,8 @@ class Gram(NamedTuple):
 def prepare(G: Array) -> Gram:
     """Prepare a Gram matrix (K, K), or one for each right-hand side (B, K, K).
 
-    The inverse pays when supports are looked for more than once, so that many matrices are not
-    inverted.
+    A common matrix is inverted. Separate matrices are not: each has one right-hand side, for which
+    an inverse does not pay off.
 
     Examples
     --------
@@ -68,11 +72,11 @@ def prepare(G: Array) -> Gram:
     G = np.ascontiguousarray(G, dtype=np.float64)
     if G.ndim == 3:
         return Gram(G, np.empty_like(G), np.zeros(len(G), dtype=np.bool_), np.arange(len(G)))
-    return invert(G[None], _ALL_THE_FIRST)
+    return invert(G[None], _SHARED)
 
 
 def invert(G: Array, place: Indices) -> Gram:
-    """Prepare matrices that are used again and again, and tell which each right-hand side has.
+    """Invert Gram matrices that several right-hand sides share; ``place`` holds their indices.
 
     Examples
     --------
@@ -82,16 +86,16 @@ def invert(G: Array, place: Indices) -> Gram:
     array([0.5 , 0.25])
     """
     inverse, trusted = np.empty_like(G), np.empty(len(G), dtype=np.bool_)
-    _kernels.definite_inverses(G, _TRUSTED, inverse, trusted)
+    _kernels.definite_inverses(G, _MAX_CONDITION, inverse, trusted)
     return Gram(G, inverse, trusted, place)
 
 
 def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask, Mask]:
     """Return argmin_h h'Gh/2 - c'h over h >= 0, for each column c of C.
 
-    Block principal pivoting finds the support; while fewer than half of the entries are held
-    at zero, each trial support costs a system in the *held* entries only, through the inverse
-    Gram matrix. Where pivoting fails (dependent columns), a primal active set takes over.
+    Block principal pivoting finds the support. While fewer than half of the entries are fixed at
+    zero, each trial support solves a system in the *fixed* entries only, with the inverse Gram
+    matrix. Where pivoting fails (dependent columns), a primal active-set method takes over.
 
     Parameters
     ----------
@@ -100,16 +104,16 @@ def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask
     C : array of shape (K, B)
         Right-hand sides, one per column.
     passive : boolean array of shape (K, B), optional
-        First guess of the support of the solution.
+        Initial guess of the support of the solutions (warm start).
 
     Returns
     -------
     H : array of shape (K, B)
         The solutions, in float64.
     passive : boolean array of shape (K, B)
-        Their supports, to be handed to the next call.
+        Their supports, for a warm start of the next call.
     solved : boolean array of shape (B,)
-        False where the iteration cap was reached.
+        False where the iteration limit was reached.
 
     Examples
     --------
@@ -121,9 +125,8 @@ def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask
     """
     rows = np.ascontiguousarray(C.T, dtype=np.float64)
     H = np.empty_like(rows)
-    capped = np.empty(len(rows), dtype=np.int64)
+    status = np.empty(len(rows), dtype=np.int64)
     support = np.empty(rows.shape, np.bool_) if passive is None else np.array(passive.T, order="C")
-    _kernels.nonnegative_codes(
-        tuple(gram), rows, passive is not None, H, support, capped, 50 + 2 * rows.shape[1]
-    )
-    return H.T, support.T, capped == _kernels.SOLVED
+    limit = _EXTRA_STEPS + 2 * rows.shape[1]
+    _kernels.nonnegative_codes(tuple(gram), rows, passive is not None, H, support, status, limit)
+    return H.T, support.T, status == _kernels.SOLVED

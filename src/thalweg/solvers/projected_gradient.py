@@ -1,4 +1,4 @@
-"""Projected gradient with a fixed step."""
+"""Projected gradient descent with a fixed step size."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,15 +17,15 @@ __all__ = ["ProjectedGradient"]
 class ProjectedGradient:
     """Minimise tr(W' W A)/2 - tr(W' B) + sum_k g(w_k) by [O] (20)-(22).
 
-    The step is kappa over the Frobenius norm of A (the paper prints the encoder's constant L in
-    its place after (22)).
+    The step size is kappa / |A|_F. (After (22) the paper prints the constant L of the encoder
+    instead of |A|_F.)
 
     Parameters
     ----------
     tol : float
-        Relative decrease below which the iteration ends.
+        Relative decrease below which the iteration stops.
     max_iter : int
-        Cap on the number of steps.
+        Largest number of iterations.
     kappa : float
         Step size times the Lipschitz bound, in (0, 1].
 
@@ -50,12 +50,12 @@ class ProjectedGradient:
     def solve(
         self, A: Array, B: Array, W: Array, g: Prox, free: Mask, constant: float = 0.0
     ) -> tuple[Array, Status]:
-        """Descend from W; see :class:`thalweg.solvers.MatrixSolver`."""
-        size = float(np.hypot.reduce(A, axis=None))  # whose squares may be out of range
+        """Minimise, starting at W; see :class:`thalweg.solvers.MatrixSolver`."""
+        size = float(np.hypot.reduce(A, axis=None))  # no overflow or underflow of squares
         if size == 0.0:
             return W.copy(), Status.CONVERGED
         eta = self.kappa / size
-        # Columns that are kept need not be in the set.
+        # The fixed columns need not be feasible.
         value = objective(A, B, W, g, free)
         for _ in range(self.max_iter):
             W = np.where(free, g.prox(W - eta * (W @ A - B), eta), W)  # (21)

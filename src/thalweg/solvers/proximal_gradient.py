@@ -1,4 +1,4 @@
-"""Accelerated proximal gradient on a quadratic, for many columns at once."""
+"""Accelerated proximal gradient method for many quadratics at once."""
 
 import numpy as np
 
@@ -19,9 +19,9 @@ def accelerated(
 ) -> tuple[Array, Mask]:
     """Return argmin_h h'Gh/2 - c'h + g(h) for each column c of C.
 
-    Nesterov's extrapolation with a restart of each column whose step turns against its last
-    move. A column is finished when the prox-gradient step moves it by at most ``tol`` times its
-    size; it is then left alone, so that columns do not depend on one another.
+    Uses Nesterov acceleration. A column restarts when its step points against its momentum. A
+    column has converged when the proximal gradient step changes it by at most ``tol`` times its
+    largest entry. It then stays fixed, so that columns do not depend on one another.
 
     Parameters
     ----------
@@ -32,21 +32,21 @@ def accelerated(
     g : Prox
         The nonsmooth part.
     start : array of shape (K, B)
-        Where to begin.
+        Initial values.
     tol : float
-        Relative size of the last step.
+        Relative change of a column below which it has converged.
     max_iter : int
-        Cap on the number of steps.
+        Largest number of iterations.
     bound : float, optional
-        What no eigenvalue of G exceeds. By default the largest of them, of all columns, which
-        ties the rounding of a column to the Gram matrices of the others.
+        Upper bound of the eigenvalues of G. The default is the largest eigenvalue over all
+        columns; the rounding errors of a column then depend on the other Gram matrices.
 
     Returns
     -------
     H : array of shape (K, B)
         The minimisers.
     solved : boolean array of shape (B,)
-        False where the cap was reached.
+        False where ``max_iter`` was reached.
 
     Examples
     --------
@@ -59,19 +59,19 @@ def accelerated(
     array([2., 0.])
     """
     L = float(np.linalg.eigvalsh(G)[..., -1].max(initial=0.0)) if bound is None else bound
-    if L == 0.0:  # nothing but g is left, and its prox at zero is where it is least
+    if L == 0.0:  # only g is left: return its prox at 0
         return g.prox(np.zeros_like(start)), np.ones(C.shape[1], dtype=np.bool_)
-    H, ahead = start.copy(), start.copy()
+    H, extrapolated = start.copy(), start.copy()
     momentum = np.ones(C.shape[1])
     running = np.ones(C.shape[1], dtype=np.bool_)
     for _ in range(max_iter):
-        new = g.prox(ahead - (_apply(G, ahead) - C) / L, 1.0 / L)
-        moved = np.abs(new - ahead).max(axis=0, initial=0.0)
-        against = np.einsum("kb,kb->b", ahead - new, new - H) > 0.0
-        following = np.where(against, 1.0, (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0)
-        inertia = np.where(against, 0.0, (momentum - 1.0) / following)
-        ahead = np.where(running, new + inertia * (new - H), ahead)
-        momentum = np.where(running, following, momentum)
+        new = g.prox(extrapolated - (_apply(G, extrapolated) - C) / L, 1.0 / L)
+        moved = np.abs(new - extrapolated).max(axis=0, initial=0.0)
+        against = np.einsum("kb,kb->b", extrapolated - new, new - H) > 0.0
+        next_momentum = np.where(against, 1.0, (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0)
+        inertia = np.where(against, 0.0, (momentum - 1.0) / next_momentum)
+        extrapolated = np.where(running, new + inertia * (new - H), extrapolated)
+        momentum = np.where(running, next_momentum, momentum)
         H = np.where(running, new, H)
         running &= moved > tol * np.abs(new).max(axis=0, initial=0.0)
         if not running.any():

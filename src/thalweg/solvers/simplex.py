@@ -7,8 +7,10 @@ from thalweg._typing import Array
 
 __all__ = ["simplex_least_squares"]
 
-# Slopes on the support agree to this share of the problem's size, which is about rounding.
+# Relative tolerance of the optimality conditions: a safety margin above rounding errors.
 _TOL = 1e-11
+# Iteration limit: four times the number of weights, and this many more for small problems.
+_EXTRA_STEPS = 50
 
 
 def simplex_least_squares(
@@ -16,8 +18,8 @@ def simplex_least_squares(
 ) -> tuple[Array, Array]:
     """Return argmin_w w'Gw/2 - c'w over w >= 0 with sum 1, for each row c of C.
 
-    A primal active set: every step is an exact minimum on a support, and no step raises the
-    objective, so that a start next to the solution costs a step or two.
+    A primal active-set method: each step minimises exactly on a support, and never increases the
+    objective. A warm start near the solution takes one or two steps.
 
     Parameters
     ----------
@@ -26,16 +28,16 @@ def simplex_least_squares(
     C : array of shape (B, K)
         Right-hand sides, one per row.
     W : array of shape (B, K), optional
-        Where to begin: rows >= 0 with the sum 1. By default the best vertex.
+        Initial values: rows >= 0 with sum 1. By default the best vertex of the simplex.
     steps : int, optional
-        Cap on the steps of each row; by default it is not met but for rounding.
+        Largest number of steps for each row. The default is reached only through rounding errors.
 
     Returns
     -------
     W : array of shape (B, K)
         The solutions, in float64; rows sum to 1.
     gaps : array of shape (B,)
-        How far each objective is from its minimum at most.
+        Upper bounds of the distance of each objective to its minimum.
 
     Examples
     --------
@@ -54,6 +56,6 @@ def simplex_least_squares(
     else:
         solution = np.array(W, dtype=np.float64, order="C")
     gaps = np.empty(len(C))
-    cap = 50 + 4 * C.shape[1] if steps is None else steps
-    _kernels.simplex_codes(G, C, solution, cap, _TOL, gaps)
+    limit = _EXTRA_STEPS + 4 * C.shape[1] if steps is None else steps
+    _kernels.simplex_codes(G, C, solution, limit, _TOL, gaps)
     return solution, gaps

@@ -1,4 +1,4 @@
-"""Data with a known answer: the papers' generators, and a scene for demonstrations.
+"""Synthetic data with known ground truth: the generators of the papers, and a demo scene.
 
 Rows are samples. The same seed gives the same data.
 """

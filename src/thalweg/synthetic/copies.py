@@ -1,4 +1,4 @@
-"""A long stream from few samples, [D] VIII-B."""
+"""Long streams of noisy copies of a small data set, [D] VIII-B."""
 
 from collections.abc import Iterator
 
@@ -22,29 +22,28 @@ def replicate(
     batch_size: int = 1024,
     random_state: int | np.random.Generator | None = None,
 ) -> Iterator[Array]:
-    """Return batches of a stream in which each sample comes several times, in random order.
+    """Return batches of noisy copies of the samples, in random order, [D] VIII-B.
 
-    Each time it comes with noise of its own, clipped to [0, 2 max(X)]. So a data set that is
-    too small to be a stream becomes one of independent samples, [D] VIII-B. Only one batch at a
-    time is in memory, beside ``X`` and the order.
+    Each copy has its own noise, and is clipped to [0, 2 max(X)]. A small data set becomes a long
+    stream in this way. The memory holds ``X``, the order of the samples and one batch.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Samples, >= 0; NaN at gaps, which stay.
+        Samples, >= 0, with NaN at missing entries, which stay missing.
     copies : int
-        How often each sample comes, at least 1.
+        Number of copies of each sample, at least 1.
     noise : float
         Standard deviation of the Gaussian noise on every entry.
     batch_size : int
-        Samples in a batch, at least 1; the last one may have fewer.
+        Samples per batch, at least 1; the last batch may have fewer.
     random_state : int, Generator or None
-        Seed or source of the random numbers.
+        Seed or random number generator.
 
     Returns
     -------
     iterator of arrays of shape (batch_size, n_features)
-        ``copies * n_samples`` samples in all, in float64.
+        ``copies * n_samples`` samples in total, in float64.
 
     Examples
     --------
@@ -74,18 +73,19 @@ def _samples(X: ArrayLike) -> Array:
         samples = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"X should be an array of numbers, but {type(X).__name__} came that is none. "
-            "Give rows of equal length, NaN where a number is missing."
+            f"X must be an array of numbers, got a {type(X).__name__} that cannot be converted. "
+            "Use rows of equal length, with NaN at missing entries."
         ) from None
     if samples.ndim != 2 or np.isnan(samples).all():
         raise InputError(
-            f"X should be a matrix with a number in it, but an array of shape {samples.shape} "
-            "came that is none, or NaN throughout. Give one row for each sample."
+            "X must be a matrix with at least one observed entry, got an array of shape "
+            f"{samples.shape} with {np.count_nonzero(~np.isnan(samples))} observed entries. "
+            "Use one row for each sample."
         )
     least, most = np.nanmin(samples), np.nanmax(samples)
     if not 0 <= least <= most < np.inf:
         raise InputError(
-            f"X should be finite and >= 0, but it reaches from {least} to {most}. "
-            "Shift it first, and put NaN where data are missing."
+            f"X must be finite and >= 0, got values from {least} to {most}. "
+            "Shift the data first, and use NaN for missing entries."
         )
     return samples

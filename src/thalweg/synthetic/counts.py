@@ -1,4 +1,4 @@
-"""Counts of words in documents, most of them zero."""
+"""Sparse word counts of documents."""
 
 from typing import NamedTuple
 
@@ -12,21 +12,26 @@ from thalweg.synthetic._checks import require_shares, require_sizes
 
 __all__ = ["SparseCounts", "sparse_counts"]
 
-# Entries that are drawn together: only they are ever in memory with their zeros.
-_ENTRIES = 2**20
-# Rows and features from which the share of nonzero entries is foretold.
+# Entries per dense block, which bounds the memory.
+_BLOCK_ENTRIES = 2**20
+# Rows and features from which the expected density is computed.
 _SAMPLE = 1024
+# Relative tolerance of the expected density.
+_DENSITY_TOL = 1e-3
+# Gamma shapes of the words in a topic and of the topics in a document: small shapes make most
+# values tiny, so that each topic has few words and each document few topics.
+_WORD_SHAPE, _TOPIC_SHAPE = 0.1, 0.3
 
 
 class SparseCounts(NamedTuple):
-    """Counts, and what they were made of.
+    """Word counts, and the factors of their means.
 
     Attributes
     ----------
     X : sparse CSR array of shape (n_samples, n_features)
-        How often each word stands in each document. A document may be empty.
+        Counts of each word in each document. A document may be empty.
     components : array of shape (n_components, n_features)
-        The true topics, one a row.
+        The true topics, one per row.
     codes : array of shape (n_samples, n_components)
         The true weights: ``codes @ components`` is the mean of ``X``.
 
@@ -51,20 +56,21 @@ def sparse_counts(
     density: float = 0.02,
     random_state: int | np.random.Generator | None = None,
 ) -> SparseCounts:
-    """Draw documents as counts of words: Poisson numbers around topics, as a sparse array.
+    """Draw a sparse matrix of word counts from a Poisson topic model.
 
-    Words are Gamma(0.1) in a topic, so that each topic has few that matter, and topics are
-    Gamma(0.3) in a document, times a number that makes about ``density`` of the counts nonzero.
-    Rows are drawn some at a time: the memory for the zeros does not grow with ``n_samples``.
+    X ~ Poisson(codes @ components). The word weights of a topic are Gamma(0.1), so that few words
+    dominate it. The topic weights of a document are Gamma(0.3), scaled such that a share of about
+    ``density`` of the counts is nonzero. Rows are drawn in blocks, so that the memory for zeros
+    does not grow with ``n_samples``.
 
     Parameters
     ----------
     n_samples, n_features, n_components : int
         Numbers of documents, words and topics, at least 1.
     density : float
-        Share of counts that are not zero, in [0, 0.5].
+        Expected share of nonzero counts, in [0, 0.5].
     random_state : int, Generator or None
-        Seed or source of the random numbers.
+        Seed or random number generator.
 
     Returns
     -------
@@ -81,14 +87,14 @@ def sparse_counts(
     require_sizes(n_samples=n_samples, n_features=n_features, n_components=n_components)
     require_shares(0.5, density=density)
     rng = generator(random_state)
-    components = rng.gamma(0.1, size=(n_components, n_features))
-    codes = rng.gamma(0.3, size=(n_samples, n_components))
+    components = rng.gamma(_WORD_SHAPE, size=(n_components, n_features))
+    codes = rng.gamma(_TOPIC_SHAPE, size=(n_samples, n_components))
     rates = codes[:_SAMPLE] @ components[:, :_SAMPLE]
     mean = codes.mean(axis=0) @ components.mean(axis=1)
     codes *= _mean_rate(rates / rates.mean(), density) / mean
     rows = [
         sparse.csr_array(rng.poisson(codes[block] @ components), dtype=np.float64)
-        for block in blocks(n_samples, max(1, _ENTRIES // n_features))
+        for block in blocks(n_samples, max(1, _BLOCK_ENTRIES // n_features))
     ]
     return SparseCounts(sparse.vstack(rows, format="csr"), components, codes)
 
@@ -96,13 +102,13 @@ def sparse_counts(
 def _mean_rate(rates: Array, density: float) -> float:
     """Return the s with mean(1 - exp(-s rates)) = density, for rates of mean 1.
 
-    The left side is concave in s, and at s = density too small: Newton's steps come near from
-    below.
+    The left side is concave in s, and below ``density`` at s = density, so that Newton's method
+    converges from below.
     """
     scale = density
     while True:
         zero = np.exp(-scale * rates)
-        lack = density - 1 + float(zero.mean())
-        if lack <= 1e-3 * density:
+        shortfall = density - 1 + float(zero.mean())
+        if shortfall <= _DENSITY_TOL * density:
             return scale
-        scale += lack / float(np.mean(rates * zero))
+        scale += shortfall / float(np.mean(rates * zero))

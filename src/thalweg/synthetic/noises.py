@@ -1,4 +1,4 @@
-"""Nonnegative data of low rank with the noise that a divergence expects, [D] VIII-D1."""
+"""Nonnegative low-rank data with the noise model of a divergence, [D] VIII-D1."""
 
 from collections.abc import Callable
 from math import pi, sqrt
@@ -16,12 +16,12 @@ __all__ = ["NoisyData", "nmf_with_noise"]
 
 Noise = Literal["poisson", "gamma", "gaussian", "uniform-outliers"]
 
-# Where the data are clipped, in means of the clean data.
+# Upper bound of the data, in units of the mean of the clean data: [D] VIII-D1.
 _BOUND = 4.0
 
 
 class NoisyData(NamedTuple):
-    """Noisy samples, and what they were made of.
+    """Noisy samples, the clean data and their factors.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class NoisyData(NamedTuple):
     clean : array of shape (n_samples, n_features)
         ``codes @ components``.
     components : array of shape (n_components, n_features)
-        The true dictionary, one component a row.
+        The true dictionary, one component per row.
     codes : array of shape (n_samples, n_components)
         The true codes.
 
@@ -62,26 +62,27 @@ def nmf_with_noise(
     outlier_size: float = 2.0,
     random_state: int | np.random.Generator | None = None,
 ) -> NoisyData:
-    """Draw the synthetic data of [D] VIII-D1: nonnegative, of low rank, with one of four noises.
+    """Draw the synthetic data of [D] VIII-D1: nonnegative, low-rank, with one of four noises.
 
-    Codes and components are ``offset`` plus half-normal numbers, and the mean of the clean data
-    is m = n_components (offset + sigma sqrt(2 / pi))^2. The data are clipped to [0, 4 m]. The
-    paper's experiments have about 100,000 samples.
+    Codes and components are ``offset`` plus half-normal numbers. The mean of the clean data is
+    m = n_components (offset + sigma sqrt(2 / pi))^2, and the data are clipped to [0, 4 m]. The
+    experiments of the paper have about 100,000 samples.
 
     Parameters
     ----------
     n_samples, n_features, n_components : int
         Sizes, at least 1.
     noise : {"poisson", "gamma", "gaussian", "uniform-outliers"}
-        The noise under which the loss is natural: for Kullback-Leibler, Itakura-Saito, squared
-        l2, and the robust losses (Huber, l1, l2). It does not change codes and components.
+        The noise model, suited to the Kullback-Leibler, Itakura-Saito and squared l2 losses, and
+        to the robust losses (Huber, l1, l2), in this order. Codes and components do not depend
+        on it.
     sigma : float
-        Standard deviation of the normal numbers whose modulus is taken, > 0.
+        Standard deviation of the normal distribution behind the half-normal one, > 0.
     offset : float
-        The least code and the least entry of a component, >= 0.
+        The smallest possible entry of codes and components, >= 0.
     gamma_shape : float
-        Shape of the Gamma noise, whose mean is the clean entry: the relative variance of an
-        entry is 1 / gamma_shape.
+        Shape of the Gamma noise. Its mean is the clean entry, and its relative variance is
+        1 / gamma_shape.
     gaussian_std : float
         Standard deviation of the Gaussian noise.
     outlier_density : float
@@ -90,7 +91,7 @@ def nmf_with_noise(
     outlier_size : float
         Outliers are uniform on [-outlier_size m, outlier_size m].
     random_state : int, Generator or None
-        Seed or source of the random numbers.
+        Seed or random number generator.
 
     Returns
     -------
@@ -101,8 +102,8 @@ def nmf_with_noise(
     -----
     With the defaults m is 996, and the signal-to-noise ratio
     20 log10(|clean| / |X - clean|) is 30.1 dB for Poisson, 30.0 dB for Gamma and 30.5 dB for
-    Gaussian noise. The paper rounds 2 m to 2000 and 4 m to 4000. Poisson noise has no level of
-    its own: the ratio grows with ``sigma`` and ``offset``.
+    Gaussian noise. The paper rounds 2 m to 2000 and 4 m to 4000. Poisson noise has no noise
+    level parameter: its ratio grows with ``sigma`` and ``offset``.
 
     Examples
     --------
@@ -144,6 +145,6 @@ def _require_known(noise: object) -> None:
     known = get_args(Noise)
     if not isinstance(noise, str) or noise not in known:
         raise ParameterError(
-            f"noise should be one of {', '.join(map(repr, known))}, but {noise!r} came. "
-            "Give one of these names."
+            f"noise must be one of {', '.join(map(repr, known))}, got {noise!r}. "
+            "Use one of these names."
         )

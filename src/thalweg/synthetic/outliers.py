@@ -1,4 +1,4 @@
-"""Nonnegative data of low rank with planted outliers, [O] VII-D1."""
+"""Nonnegative low-rank data with outliers, [O] VII-D1."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ __all__ = ["OutlierData", "nmf_with_outliers"]
 
 
 class OutlierData(NamedTuple):
-    """Contaminated samples, and what they were made of.
+    """Contaminated samples, the clean data, the outliers and the factors.
 
     Attributes
     ----------
@@ -22,9 +22,9 @@ class OutlierData(NamedTuple):
     clean : array of shape (n_samples, n_features)
         ``codes @ components``, clipped to [0, 1].
     outliers : array of shape (n_samples, n_features)
-        What was planted on the clean data, before noise and clipping.
+        The outliers that were added to the clean data, before noise and clipping.
     components : array of shape (n_components, n_features)
-        The true dictionary, one component a row.
+        The true dictionary, one component per row.
     codes : array of shape (n_samples, n_components)
         The true codes.
 
@@ -54,26 +54,26 @@ def nmf_with_outliers(
     missing: float = 0.0,
     random_state: int | np.random.Generator | None = None,
 ) -> OutlierData:
-    """Draw the synthetic data of [O] VII-D1: nonnegative, of low rank, with outliers.
+    """Draw the synthetic data of [O] VII-D1: nonnegative, low-rank, with outliers.
 
-    Codes and components are half-normal. Exactly ``floor(contaminated * n_samples)`` samples
-    carry outliers, each at exactly ``floor(density * n_features)`` places, uniform on [-1, 1].
-    The paper's experiments have ``n_samples=100_000``.
+    Codes and components are half-normal. Exactly ``floor(contaminated * n_samples)`` samples have
+    outliers, each at exactly ``floor(density * n_features)`` entries, uniform on [-1, 1]. The
+    experiments of the paper have ``n_samples=100_000``.
 
     Parameters
     ----------
     n_samples, n_features, n_components : int
         Sizes, at least 1.
     contaminated : float
-        Share of samples that carry outliers, in [0, 1].
+        Share of samples with outliers, in [0, 1].
     density : float
-        Share of outliers in such a sample, in [0, 1].
+        Share of outliers among the entries of these samples, in [0, 1].
     noise : float
         Standard deviation of the Gaussian noise on every entry.
     missing : float
-        Probability that an entry is missing, in [0, 1]. It does not change the other entries.
+        Probability that an entry is missing, in [0, 1]. The other entries do not depend on it.
     random_state : int, Generator or None
-        Seed or source of the random numbers.
+        Seed or random number generator.
 
     Returns
     -------
@@ -83,9 +83,9 @@ def nmf_with_outliers(
     Notes
     -----
     Two errata of [O]. ``1 / sqrt(n_components)`` is the standard deviation of the normal
-    numbers whose modulus is taken, not their variance: with the latter nearly every clean entry
-    is clipped to 1. And standard normal noise would drown data in [0, 1], so that the true
-    dictionary would do worse than a constant; 0.01 to 0.05 is meant.
+    distribution behind the half-normal one, not its variance: with the latter, nearly every clean
+    entry is clipped to 1. Noise of standard deviation 1 would dominate data in [0, 1], so that the
+    true dictionary would fit worse than a constant; a noise of 0.01 to 0.05 is meant.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A film from a fixed camera, for demonstrations: light changes, and objects move."""
+"""A video from a fixed camera with changing light and moving objects, for demonstrations."""
 
 from collections.abc import Iterator
 from math import pi
@@ -17,18 +17,18 @@ __all__ = ["Scene", "moving_scene"]
 
 
 class Scene(NamedTuple):
-    """A film from a fixed camera, and what it was made of.
+    """A video from a fixed camera, its background and its foreground mask.
 
     Attributes
     ----------
     frames : array of shape (n_frames, height * width)
-        What the camera saw, in [0, 1], with NaN at gaps.
+        The observed pixels, in [0, 1], with NaN at missing ones.
     background : array of shape (n_frames, height * width)
-        The place without objects, noise and gaps; a matrix of rank 3 with nonnegative factors.
+        The scene without objects, noise and gaps: a matrix of rank 3 with nonnegative factors.
     mask : boolean array of shape (n_frames, height * width)
-        Where an object stands before the background, at gaps as well.
+        True at the pixels of an object, also where they are missing.
     shape : tuple of int
-        ``(height, width)``: ``frames[t].reshape(shape)`` is a picture.
+        ``(height, width)``: ``frames[t].reshape(shape)`` is an image.
 
     Examples
     --------
@@ -52,12 +52,11 @@ def moving_scene(
     noise: float = 0.01,
     random_state: int | np.random.Generator | None = None,
 ) -> Scene:
-    """Film a street on which the light changes and two objects move.
+    """Draw a video of a street with changing light and two moving objects.
 
-    Sky, houses and a road are seen in daylight, in low sun from one side and in the light of
-    lamps; these three follow one another in days of 200 frames. A white van drives to the
-    right, and a dark balloon drifts to the left, more slowly. They come back each time after
-    they left.
+    The background shows sky, houses and a road in daylight, in low sun from one side and in
+    lamplight; the three alternate in days of 200 frames. A white van drives to the right, and a
+    dark balloon drifts more slowly to the left. Both re-enter after they leave the image.
 
     Parameters
     ----------
@@ -66,12 +65,12 @@ def moving_scene(
     shape : tuple of int
         Height and width in pixels, at least 16 each.
     missing : float
-        Probability that a pixel is missing, in [0, 1]. Unless it is 0, one frame in 20 also
-        loses a band of lines, and during 25 frames of each 100 a patch of the sensor is dead.
+        Probability that a pixel is missing, in [0, 1]. Unless it is 0, a band of rows is also
+        missing in one frame of 20, and a rectangle in 25 frames of each 100.
     noise : float
         Standard deviation of the Gaussian noise on every pixel.
     random_state : int, Generator or None
-        Seed or source of the random numbers.
+        Seed or random number generator.
 
     Returns
     -------
@@ -108,16 +107,16 @@ def moving_scene(
     return Scene(frames, background, mask, (height, width))
 
 
-# Frames from one morning to the next.
+# Frames per period of the light.
 _DAY = 200
-# Where the parts of the street begin, as shares of the height, from the top.
+# Top edges of the parts of the street, as shares of the height.
 _PAVEMENT, _ROAD, _LANE = 0.68, 0.72, 0.94
-# Where the lamps stand, as shares of the width.
+# Positions of the lamps, as shares of the width.
 _LAMPS = (0.15, 0.5, 0.85)
 
 
 def _light(n_frames: int, rng: np.random.Generator) -> Array:
-    """Return how much daylight, low sun and lamplight there is in each frame."""
+    """Return the intensities of daylight, low sun and lamplight in each frame."""
     angle = 2 * pi * (np.arange(n_frames) / _DAY + rng.random())
     day = 0.5 + 0.5 * np.sin(angle)
     courses = [0.55 + 0.45 * day, 0.5 + 0.5 * np.cos(angle), (1 - day) ** 2]
@@ -125,7 +124,7 @@ def _light(n_frames: int, rng: np.random.Generator) -> Array:
 
 
 def _place(height: int, width: int, rng: np.random.Generator) -> Array:
-    """Return the street, a row for each of the three lights, in full strength."""
+    """Return the image of the street in each of the three lights at full intensity, as rows."""
     y, x = _grid(height, width)
     windows, lit = _windows(y, x, rng)
     colour = _colour(y, x, windows, rng)
@@ -139,7 +138,7 @@ def _place(height: int, width: int, rng: np.random.Generator) -> Array:
 
 
 def _colour(y: Array, x: Array, windows: Mask, rng: np.random.Generator) -> Array:
-    """Return the greys of sky, houses, pavement and road, between 0 and 0.95."""
+    """Return the grey levels of sky, houses, pavement and road, between 0.02 and 0.95."""
     fine = _texture(y.shape, 0.7, rng)
     colour = 0.66 + 0.3 * y + 0.06 * _texture(y.shape, y.shape[0] / 14, rng)
     houses, wall = _houses(y, x, rng)
@@ -151,7 +150,7 @@ def _colour(y: Array, x: Array, windows: Mask, rng: np.random.Generator) -> Arra
 
 
 def _houses(y: Array, x: Array, rng: np.random.Generator) -> tuple[Mask, Array]:
-    """Return where the houses are, and the grey of the wall in each column."""
+    """Return the mask of the houses, and the grey level of their walls."""
     widths = rng.uniform(0.5, 1.5, 9)
     number = np.searchsorted(np.cumsum(widths / widths.sum())[:-1], x)
     roofs, greys = rng.uniform(0.34, 0.56, 9), rng.permutation(np.linspace(0.35, 0.8, 9))
@@ -160,7 +159,7 @@ def _houses(y: Array, x: Array, rng: np.random.Generator) -> tuple[Mask, Array]:
 
 
 def _windows(y: Array, x: Array, rng: np.random.Generator) -> tuple[Mask, Mask]:
-    """Return where there would be windows were it all houses, and which of them are lit."""
+    """Return the mask of a grid of windows, and of the lit ones among them."""
     row, column = np.floor(40 * y).astype(int), np.floor(48 * x).astype(int)
     windows = (row % 2 == 1) & (column % 2 == 1) & (y > 0.58) & (y < _PAVEMENT - 0.03)
     lit = rng.random((40, 48)) < 0.4
@@ -175,14 +174,14 @@ def _texture(shape: tuple[int, ...], scale: float, rng: np.random.Generator) -> 
 
 
 def _drive(n_frames: int, rng: np.random.Generator) -> Iterator[tuple[float, float]]:
-    """Yield how far to the right van and balloon have gone, in widths of the picture."""
+    """Yield the horizontal positions of van and balloon, in units of the image width."""
     van, balloon = rng.random(2)
     for t in range(n_frames):
         yield (0.02 * t + van) % 1.6 - 0.2, 1.1 - (0.007 * t + balloon) % 1.4
 
 
 def _objects(height: int, width: int, places: tuple[float, float]) -> Iterator[tuple[Mask, float]]:
-    """Yield where van and balloon are, and how bright."""
+    """Yield the masks and the grey levels of van and balloon."""
     y, x = _grid(height, width)
     van, balloon = places
     along, down = (x - van) / 0.2, (y - 0.75) / 0.14
@@ -192,13 +191,13 @@ def _objects(height: int, width: int, places: tuple[float, float]) -> Iterator[t
 
 
 def _grid(height: int, width: int) -> tuple[Array, Array]:
-    """Return the middles of the pixels, as shares of the height and of the width."""
+    """Return the pixel centres, as shares of the height and of the width."""
     y, x = np.mgrid[:height, :width]
     return (y + 0.5) / height, (x + 0.5) / width
 
 
 def _lose(frames: Array, missing: float, rng: np.random.Generator) -> None:
-    """Put NaN on single pixels of the frames, on bands of lines, and on a patch for a while."""
+    """Set single pixels, bands of rows and a rectangle in some of the frames to NaN."""
     _, height, width = frames.shape
     patch = (slice(0), slice(0))
     for t, frame in enumerate(frames):
@@ -218,9 +217,9 @@ def _piece(length: int, share: float, rng: np.random.Generator) -> slice:
 
 
 def _require_shape(shape: Any) -> None:
-    sound = isinstance(shape, tuple | list) and len(shape) == 2
-    if not (sound and all(isinstance(side, int | np.integer) and side >= 16 for side in shape)):
+    is_pair = isinstance(shape, tuple | list) and len(shape) == 2
+    if not (is_pair and all(isinstance(side, int | np.integer) and side >= 16 for side in shape)):
         raise ParameterError(
-            f"shape should be (height, width) with at least 16 pixels each, but {shape!r} came. "
-            "Give a pair such as shape=(120, 160)."
+            f"shape must be (height, width) with at least 16 pixels each, got {shape!r}. "
+            "Use a pair such as shape=(120, 160)."
         )

@@ -1,4 +1,4 @@
-"""A stream near a subspace that jumps or turns, with gaps and outliers, [T] V-A."""
+"""Streams near a subspace that jumps or rotates, with gaps and outliers, [T] V-A."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -19,26 +19,29 @@ __all__ = ["SubspaceStream", "subspace_stream"]
 Noise = Literal["relative", "absolute"]
 Sign = Literal["nonnegative", "any"]
 
+# Lowest signal-to-noise ratio in decibels: noise 1e15 times the signal, about 1 / eps.
+_LOWEST_SNR = -300
+
 
 class SubspaceStream(NamedTuple):
-    """Contaminated samples, what they were made of, and the subspace at each of them.
+    """Contaminated samples, their clean part and outliers, and the true subspace over time.
 
     Attributes
     ----------
     X : array of shape (n_samples, n_features)
-        Clean data, outliers and noise together, with NaN where an entry is missing.
+        The sum of clean data, outliers and noise, with NaN at missing entries.
     clean : array of shape (n_samples, n_features)
         The points of the subspace.
     outliers : array of shape (n_samples, n_features)
-        What was planted, behind gaps too; zero where there is none.
+        The true outliers, also at missing entries; 0 where there is none.
     starts : array of shape (n_subspaces,)
-        The sample at which each subspace begins: 0, and the jumps.
+        The first sample of each subspace: 0, and the jumps.
     bases : array of shape (n_subspaces, n_features, n_components)
-        Orthonormal bases U at these samples, basis vectors as columns.
+        Orthonormal bases U at these samples, with basis vectors as columns.
     turns : array of shape (n_subspaces, n_features, n_components)
-        Where each basis vector turns to: V with V'V = I and U'V = 0, or zeros at rest.
+        Directions V in which the bases rotate, with V'V = I and U'V = 0; 0 without rotation.
     rotation : float
-        Angle by which the subspace turns with each sample, in radians.
+        Rotation of the subspace per sample, in radians.
 
     Examples
     --------
@@ -59,13 +62,13 @@ class SubspaceStream(NamedTuple):
     def basis_at(self, t: int) -> Array:
         """Return the true orthonormal basis at sample t, of shape (n_features, n_components).
 
-        U cos(a) + V sin(a), where a is ``rotation`` times the samples since the last jump. The
-        metrics of subspaces want its transpose, which is laid out like ``components_``.
+        U cos(a) + V sin(a), where a is ``rotation`` times the number of samples since the last
+        jump. The subspace metrics take its transpose, which has the layout of ``components_``.
         """
         if not (isinstance(t, Integral) and 0 <= t < len(self.X)):
             raise ParameterError(
-                f"t should be the number of a sample from 0 to {len(self.X) - 1}, but {t!r} came. "
-                "Give the row of X at which the basis is wanted."
+                f"t must be a sample index from 0 to {len(self.X) - 1}, got {t!r}. "
+                "Use the index of a row of X."
             )
         k = int(np.searchsorted(self.starts, t, side="right")) - 1
         angle = self.rotation * float(t - self.starts[k])
@@ -90,37 +93,37 @@ def subspace_stream(
 ) -> SubspaceStream:
     """Draw the synthetic stream of [T] V-A: x_t = A w_t + noise + outliers, with gaps.
 
-    Mixing matrix A and weights w_t are standard normal. A is drawn anew at each jump, and
-    between jumps its columns turn along a geodesic: A_t = U_t T, where U_t is ``basis_at(t)``
-    and T stays as it is. All principal angles between the subspaces of two samples without a
-    jump between them are ``rotation`` times their distance, and A_t keeps its singular values.
+    The mixing matrix A and the weights w_t are standard normal. A new A is drawn at each jump.
+    Between jumps the subspace rotates along a geodesic: A_t = U_t T, where U_t is ``basis_at(t)``
+    and T is constant. Without a jump between samples s and t, all principal angles between their
+    subspaces are ``rotation * |t - s|``, and A_t keeps its singular values.
 
     Parameters
     ----------
     n_samples, n_features, n_components : int
         Sizes, at least 1, with no more components than features.
     missing : float
-        Probability that an entry is missing, in [0, 1]. It does not change the other entries.
+        Probability that an entry is missing, in [0, 1]. The other entries do not depend on it.
     outlier_density : float
-        Probability that an entry is an outlier, seen or not, in [0, 1].
+        Probability that an entry, observed or missing, is an outlier, in [0, 1].
     outlier_intensity : float
-        Size of the outliers (fac-outlier in [T]), >= 0, in the unit that ``noise`` says.
+        Size of the outliers (fac-outlier in [T]), >= 0, in the unit that ``noise`` defines.
     snr : float
         Signal-to-noise ratio in decibels, -300 or more; inf for no noise.
     noise : {"relative", "absolute"}
-        With "relative" the noise is scaled to |noise| = |clean| 10^(-snr / 20), in the norm of
-        all entries, and outliers are uniform on [0, outlier_intensity max|clean|]. With
-        "absolute" its standard deviation is 10^(-snr / 20), and they are uniform on
+        With "relative", the noise is scaled to |noise| = |clean| 10^(-snr / 20) in the Frobenius
+        norm, and outliers are uniform on [0, outlier_intensity max|clean|]. With "absolute", the
+        standard deviation of the noise is 10^(-snr / 20), and outliers are uniform on
         [0, outlier_intensity].
     outlier_sign : {"nonnegative", "any"}
-        With "any" the interval of the outliers begins at minus its end, and not at 0.
+        With "any", the interval of the outliers is symmetric about 0.
     jumps : iterable of int
-        Samples, in order, at which a new subspace begins.
+        Increasing sample indices at which a new subspace starts.
     rotation : float
-        Angle by which the subspace turns with each sample, in radians, in [0, pi / 2]. Other
-        than 0 it needs ``n_features >= 2 * n_components``.
+        Rotation of the subspace per sample in radians, in [0, pi / 2]. A nonzero rotation needs
+        ``n_features >= 2 * n_components``.
     random_state : int, Generator or None
-        Seed or source of the random numbers.
+        Seed or random number generator.
 
     Returns
     -------
@@ -129,12 +132,12 @@ def subspace_stream(
 
     Notes
     -----
-    [T] prints the absolute form. Entries of the signal have the mean square ``n_components`` in
-    it, so that the ratio of signal and noise is about ``snr + 10 log10(n_components)``, and not
-    ``snr``. The relative form is what the published demonstration of the method does.
+    [T] prints the absolute form. The entries of the signal have the mean square ``n_components``,
+    so that its signal-to-noise ratio is about ``snr + 10 log10(n_components)``, and not ``snr``.
+    The published demonstration of the method uses the relative form.
 
-    With one seed, streams that differ in outliers, noise or gaps have the same subspaces and
-    weights, and the same normal numbers in their noise.
+    With the same seed, streams that differ in outliers, noise or gaps have the same subspaces and
+    weights, and the same noise up to its scale.
 
     Examples
     --------
@@ -177,13 +180,13 @@ def _signal(
     rotation: float,
     rng: np.random.Generator,
 ) -> tuple[Array, Array, Array]:
-    """Return the points of the subspaces, where these begin, and where they turn to."""
+    """Return the clean samples, and the bases U and directions V of each subspace."""
     weights = rng.standard_normal((n_samples, n_components))
     clean = np.empty((n_samples, n_features))
     bases = np.zeros((len(starts), n_features, n_components))
     turns = np.zeros_like(bases)
     for k, (start, stop) in enumerate(pairwise([*starts, n_samples])):
-        # The second half is drawn at rest too, so that rotation does not change what follows.
+        # The second half is drawn without rotation too, so that later random numbers do not change.
         drawn = rng.standard_normal((n_features, 2 * n_components))
         Q, T = np.linalg.qr(drawn if rotation else drawn[:, :n_components])
         bases[k] = Q[:, :n_components]
@@ -199,10 +202,10 @@ def _signal(
 def _outliers(
     shape: tuple[int, ...], density: float, least: float, most: float, rng: np.random.Generator
 ) -> Array:
-    """Return numbers from U[least, most] at places that are hit independently, else zeros."""
+    """Return U[least, most] numbers at independent entries of probability ``density``, else 0."""
     outliers = np.zeros(shape)
     for block in blocks(len(outliers)):
-        # Below density, a number from U[0, 1] is again uniform: it tells both place and size.
+        # A U[0, 1] number below density is uniform on [0, density]: one draw gives place and size.
         chance = rng.random(outliers[block].shape)
         hit = chance < density
         outliers[block][hit] = least + (most - least) * (chance[hit] / density)
@@ -219,8 +222,8 @@ def _starts(jumps: Any, n_samples: int) -> Indices:
         good = False
     if not good:
         raise ParameterError(
-            f"jumps should be increasing numbers of samples from 1 to {n_samples - 1}, but "
-            f"{jumps!r} came. Give a list such as jumps=[{n_samples // 2}], or none."
+            f"jumps must be increasing sample indices from 1 to {n_samples - 1}, got {jumps!r}. "
+            f"Use a list such as jumps=[{n_samples // 2}], or () for no jumps."
         )
     return np.array(starts, dtype=np.intp)
 
@@ -228,29 +231,29 @@ def _starts(jumps: Any, n_samples: int) -> Indices:
 def _require_known(name: str, value: object, known: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in known:
         raise ParameterError(
-            f"{name} should be one of {', '.join(map(repr, known))}, but {value!r} came. "
-            "Give one of these names."
+            f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}. "
+            "Use one of these names."
         )
 
 
 def _require_decibels(snr: float) -> None:
-    if not (isinstance(snr, Real) and -300 <= snr <= inf):
+    if not (isinstance(snr, Real) and _LOWEST_SNR <= snr <= inf):
         raise ParameterError(
-            f"snr should be a number of decibels >= -300, but {snr!r} came. "
-            "Give a number such as snr=20.0, or inf for no noise."
+            f"snr must be a number of decibels >= {_LOWEST_SNR}, got {snr!r}. "
+            "Use a number such as snr=20.0, or inf for no noise."
         )
 
 
 def _require_room(n_features: int, n_components: int, rotation: float) -> None:
-    """Raise unless the subspace fits in, and its complement can take it in when it turns."""
+    """Raise unless the features have room for the subspace, and for its rotation."""
     if not (isinstance(rotation, Real) and 0 <= rotation <= pi / 2):
         raise ParameterError(
-            f"rotation should be an angle between 0 and pi / 2, but {rotation!r} came. "
-            "Give radians a sample, such as rotation=0.001."
+            f"rotation must be an angle between 0 and pi / 2, got {rotation!r}. "
+            "Use radians per sample, such as rotation=0.001."
         )
     most = n_features // 2 if rotation else n_features
     if n_components > most:
         raise ParameterError(
-            f"n_components should be at most {most} with n_features={n_features} and "
-            f"rotation={rotation!r}, but {n_components!r} came. Give fewer, or more features."
+            f"n_components must be at most {most} with n_features={n_features} and "
+            f"rotation={rotation!r}, got {n_components!r}. Use fewer components, or more features."
         )
