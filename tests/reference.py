@@ -6,7 +6,7 @@ Nothing here imports the library.
 """
 
 from collections.abc import Callable
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import inf, sqrt
 from typing import Any, NamedTuple
 
@@ -271,6 +271,25 @@ def offer_entries(curves: Array, S: Array, H: Array) -> tuple[list[Any], list[An
         best = max(gains, default=(0.0, 0))
         enter.append((best[0], -best[1]))
     return leave, enter
+
+
+def exchange_entries(Q: Array, P: Array, H: Array, busy: Array, least: float) -> Array:
+    """Return H after the best exchange in each column, found by the objective h'Qh - 2 p'h."""
+    H = np.array(H)
+    for j in np.flatnonzero(~busy):
+        here, best = H[:, j] @ Q @ H[:, j] - 2 * P[:, j] @ H[:, j], None
+        lowest = here - least
+        for a, b in product(range(len(H)), repeat=2):
+            if H[a, j] > 0 and H[b, j] == 0 and Q[b, b] > 0:
+                h = np.array(H[:, j])
+                h[a] = 0.0
+                h[b] = max((P[b, j] - Q[b] @ h) / Q[b, b], 0.0)
+                value = h @ Q @ h - 2 * P[:, j] @ h
+                if h[b] > 0 and value < lowest:
+                    lowest, best = value, h
+        if best is not None:
+            H[:, j] = best
+    return H
 
 
 def sweep_supports(Q: Array, P: Array, H: Array, sweeps: int) -> Array:

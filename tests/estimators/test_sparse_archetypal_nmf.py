@@ -156,6 +156,7 @@ BAD = [
     ("start", -np.ones((4, 40)), ["start", "nonnegative", "as rows"]),
     *(("path", p, ["path", "positive whole number", repr(p)]) for p in (0, 1.5)),
     *(("widening", w, ["widening", "0 or more", repr(w)]) for w in (-1, 0.5)),
+    *(("swap_trials", t, ["swap_trials", "0 or more", repr(t)]) for t in (-1, 0.5, True, None)),
     ("mip_time", 0.0, ["mip_time", "above 0"]),
     ("tol", 0.0, ["tol", "above 0"]),
     ("max_iter", 0, ["max_iter", "positive whole number"]),

@@ -619,6 +619,21 @@ def test_offers_are_those_of_the_twin() -> None:
     np.testing.assert_array_equal(into, [k for _, k in enter])
 
 
+def test_exchanges_are_those_of_the_twin() -> None:
+    rng = np.random.default_rng(0)
+    A = rng.random((9, 5))
+    Q, P = A.T @ A, rng.normal(2.0, 2.0, (5, 60))
+    Q[4], Q[:, 4] = 0.0, 0.0  # a row that nothing depends on
+    H = np.maximum(rng.normal(size=(5, 60)), 0.0)
+    H[:, 0], H[:, 1] = 0.0, 1.0
+    busy = rng.random(60) < 0.2
+    for least in (0.0, 2.0):
+        found = H.copy()
+        count = _kernels.exchange_entries(Q, Q @ H - P, found, busy, least)
+        np.testing.assert_allclose(found, reference.exchange_entries(Q, P, H, busy, least))
+        assert count == np.count_nonzero((found != H).any(axis=0)) > 5
+
+
 # --- a look at the entries ---------------------------------------------------------------------
 
 

@@ -36,7 +36,7 @@ from thalweg._kernels.petrels import (
 from thalweg._kernels.projected_cs import recover_sparse
 from thalweg._kernels.rows import sweep_rows, weighted_grams
 from thalweg._kernels.simplex import simplex_codes
-from thalweg._kernels.supports import offer_entries, sweep_supports
+from thalweg._kernels.supports import exchange_entries, offer_entries, sweep_supports
 
 __all__ = [
     "ADAPTIVE",
@@ -54,6 +54,7 @@ __all__ = [
     "count_odd",
     "definite_inverses",
     "envelope_l1",
+    "exchange_entries",
     "huber_codes",
     "huber_knee",
     "kept_grams",

@@ -30,6 +30,38 @@ def offer_entries(curves: Any, S: Any, H: Any, out: Any, cost: Any, into: Any, g
                 gain[j], into[j] = s * s / q, k
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def exchange_entries(Q: Any, S: Any, H: Any, busy: Any, least: Any) -> Any:
+    """Let a nonzero of each column change places with a zero, if that gains more than ``least``.
+
+    With slopes S an entry h of row a that leaves costs q h^2 - 2 h s, and lowers the slope of row
+    b by Q[a, b] h; b then gains the square of its slope over Q[b, b]. All pairs are looked at, and
+    the best one is taken. Columns that are ``busy`` stay. Returned is the number of exchanges.
+    """
+    K, n = H.shape
+    count = 0
+    for j in range(n):
+        if busy[j]:
+            continue
+        best, out, into, value = -least, -1, -1, 0.0
+        for a in range(K):
+            h = H[a, j]
+            if not h > 0.0:
+                continue
+            price = h * (Q[a, a] * h - 2.0 * S[a, j])
+            for b in range(K):
+                slope = S[b, j] - Q[a, b] * h
+                if H[b, j] > 0.0 or not slope < 0.0 < Q[b, b]:
+                    continue
+                change = price - slope * slope / Q[b, b]
+                if change < best:
+                    best, out, into, value = change, a, b, -slope / Q[b, b]
+        if out >= 0:
+            H[out, j], H[into, j] = 0.0, value
+            count += 1
+    return count
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def sweep_supports(Q: Any, P: Any, H: Any, sweeps: Any) -> Any:
     """Lower tr(H'QH)/2 - <P, H> over the entries of H that are positive, one after the other.

@@ -16,7 +16,7 @@ from thalweg.prox.top import Top
 from thalweg.solvers import Status
 from thalweg.solvers.simplex import simplex_least_squares
 
-__all__ = ["Descent", "Ended", "Watch", "nearest_sparse", "stationarity"]
+__all__ = ["Descent", "Ended", "Watch", "nearest_sparse", "quadratic", "stationarity"]
 
 # Passes over the support of H after a step on it; they cost k / m of the products with the data.
 _PASSES = 2
@@ -159,7 +159,7 @@ class Descent:
         self, problem: Problem, here: Point, W: Array, T: Array
     ) -> tuple[Array, float, int]:
         """Lower (17) over H; return it with the step's relative length and the swaps."""
-        Q, P = _quadratic(problem, W, T)
+        Q, P = quadratic(problem, W, T)
         H, count = _proximal_step(Q, P, here.state.H, problem.nonzeros), 0
         residual = _relative(H - here.state.H, here.state.H)
         _kernels.sweep_supports(Q, P, H, _PASSES)
@@ -193,7 +193,7 @@ def stationarity(problem: Problem, state: State) -> float:
     0.0
     """
     H, W, T = state
-    moved = _proximal_step(*_quadratic(problem, W, T), H, problem.nonzeros)
+    moved = _proximal_step(*quadratic(problem, W, T), H, problem.nonzeros)
     HX, HH = problem.rows.correlated(moved), moved @ moved.T
     # The gradients of |X - W H|^2 / 2 are (W H - X) H', not minus that as printed.
     codes = _project(W - (W @ HH - HX.T) / _norm(HH))
@@ -205,8 +205,18 @@ def stationarity(problem: Problem, state: State) -> float:
     return max(moves)
 
 
-def _quadratic(problem: Problem, W: Array, T: Array) -> tuple[Array, Array]:
-    """Return Q, P with (17) = tr(H'QH) - 2 <P, H> + constant, as a function of H."""
+def quadratic(problem: Problem, W: Array, T: Array) -> tuple[Array, Array]:
+    """Return Q, P with (17) = tr(H'QH) - 2 <P, H> + constant, as a function of H.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.archetypes import Problem, Rows
+    >>> from thalweg.archetypes.descent import quadratic
+    >>> problem = Problem(Rows.of(np.array([[2.0], [4.0]])), weight=1.0)
+    >>> quadratic(problem, np.ones((2, 1)), np.array([[0.5, 0.5]]))
+    (array([[3.]]), array([[9.]]))
+    """
     strong = problem.emphasised(W)
     Q, P = W.T @ strong, problem.rows.mixed(strong.T)
     if not problem.weight:

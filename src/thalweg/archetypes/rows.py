@@ -60,6 +60,12 @@ class Rows:
         chosen: Array = rows.toarray() if sparse.issparse(rows) else rows
         return chosen
 
+    def columns(self, index: list[int]) -> Array:
+        """Return some columns, dense, of shape (m, number)."""
+        columns = self.X[:, index]
+        chosen: Array = columns.toarray() if sparse.issparse(columns) else columns
+        return chosen
+
     def correlated(self, H: Array) -> Array:
         """Return H X' (k, m)."""
         return np.hstack([H @ block.T for _, block in self.blocks()])

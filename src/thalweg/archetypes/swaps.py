@@ -18,6 +18,10 @@ def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple
     cheapest, while a pair gains more than ``least``. Where a column does both, what enters gains
     even more, since nothing in Q is negative. ``free`` entries may enter without any leaving.
 
+    Two entries of one column depend on each other by Q, so that the cheapest to leave and the best
+    to enter need not be the best pair. All pairs are looked at in every column that is left, and
+    the best one changes places.
+
     Parameters
     ----------
     Q : array of shape (k, k)
@@ -62,4 +66,7 @@ def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple
     # Of the entries of an entering column one may just have gone; its share of the slope too.
     gone = Q[rows, out[enter]] * (H[out[enter], enter] - moved[out[enter], enter])
     moved[rows, enter] = (gone - slopes[rows, enter]) / np.diag(Q)[rows]
-    return moved, len(enter)
+    busy = np.zeros(n, dtype=np.bool_)
+    busy[leave] = busy[enter] = True
+    exchanged = _kernels.exchange_entries(Q, slopes, moved, busy, least)
+    return moved, len(enter) + exchanged

@@ -63,6 +63,12 @@ class BlockRows(Rows):
             rows[owners == i] = part
         return rows
 
+    def columns(self, index: list[int]) -> Array:
+        """Fetch some columns."""
+        everyone = range(len(self.surveys))
+        handles = self.crew.map("columns-block", _columns, everyone, self.crew.share(index))
+        return np.vstack(self.crew.collect(handles, everyone))
+
     def correlated(self, H: Array) -> Array:
         """Return H X' (k, m), each block's part made where it is."""
         everyone = range(len(self.surveys))
@@ -153,6 +159,10 @@ def _dense(X: Any) -> Array:
 
 def _chosen(X: Any, index: Any) -> Array:
     return _dense(X[index])
+
+
+def _columns(X: Any, index: list[int]) -> Array:
+    return _dense(X[:, index])
 
 
 def _correlated(X: Any, H: Array) -> Array:

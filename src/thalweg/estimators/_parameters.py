@@ -21,6 +21,7 @@ __all__ = [
     "check_count",
     "check_positive",
     "check_share",
+    "check_whole",
     "choose",
     "code_penalty",
     "constraint",
@@ -47,6 +48,15 @@ def check_count(parameter: str, value: Any) -> int:
         raise ParameterError(
             f"{parameter} should be a positive whole number, but {value!r} came. "
             "Set it to 1 or more."
+        )
+    return int(value)
+
+
+def check_whole(parameter: str, value: Any) -> int:
+    """Return the value if it is a whole number that is 0 or more."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+        raise ParameterError(
+            f"{parameter} must be a whole number that is 0 or more, got {value!r}. 0 leaves it out."
         )
     return int(value)
 

@@ -13,6 +13,7 @@ from thalweg._typing import Array, Indices, Mask
 from thalweg.archetypes import Point, Problem, Rows, State, starts
 from thalweg.archetypes.codes import SimplexCodes
 from thalweg.archetypes.descent import Descent, Ended, Watch
+from thalweg.archetypes.local_search import LocalSearch
 from thalweg.archetypes.outer import OuterApproximation
 from thalweg.archetypes.path import Path, Refill, Stop
 from thalweg.archetypes.widening import widen
@@ -70,6 +71,11 @@ class SparseArchetypalNMF(Factorization):
         are then brought back to ``sparsity``. What is not better is not kept. 0 leaves it out.
     local_search : bool, default=True
         Whether nonzeros may change places with zeros, wherever that lowers the objective.
+    swap_trials : int, default=20
+        For ``local_search``: how many swaps are tried after a descent with the codes and the hull
+        weights solved again for each (Algorithm 3 of [A]), until none of them lowers the objective
+        by the share ``tol``. They are chosen by their change with both fixed. As many as
+        nonzeros times zeros try all; 0 leaves it out.
     mip_time : float, default=60.0
         Seconds for the integer programs of ``start="mip"``.
     tol : float, default=1e-5
@@ -148,6 +154,7 @@ class SparseArchetypalNMF(Factorization):
         path: int = 8,
         widening: int = 5,
         local_search: bool = True,
+        swap_trials: int = 20,
         mip_time: float = 60.0,
         tol: float = 1e-5,
         max_iter: int = 1000,
@@ -162,6 +169,7 @@ class SparseArchetypalNMF(Factorization):
         self.path = path
         self.widening = widening
         self.local_search = local_search
+        self.swap_trials = swap_trials
         self.mip_time = mip_time
         self.tol = tol
         self.max_iter = max_iter
@@ -212,7 +220,8 @@ class SparseArchetypalNMF(Factorization):
             ran.sort(key=lambda run: run.ended.point.objective)
             if len(ran) > 1:
                 best = [self._widened(run, problem) for run in ran[:_WIDENED]]
-                ran = [self._shown(min(best, key=lambda run: run.ended.point.objective), problem)]
+                lowest = min(best, key=lambda run: run.ended.point.objective)
+                ran = [self._shown(lowest.searched(problem, self._search(), self._note), problem)]
             self._keep(ran[0])
         return self
 
@@ -263,6 +272,10 @@ class SparseArchetypalNMF(Factorization):
             bool(self.local_search),
         )
 
+    def _search(self) -> LocalSearch:
+        trials = parameters.check_whole("swap_trials", self.swap_trials)
+        return LocalSearch(trials if self.local_search else 0, self._descent())
+
     def _keep(self, run: "_Run") -> None:
         H, W, T = run.ended.point.state
         self.components_ = np.ascontiguousarray(H, dtype=self._dtype)
@@ -305,30 +318,26 @@ class SparseArchetypalNMF(Factorization):
         parameters.check_callback(self.callback)
         path = Path(parameters.check_count("path", self.path), self._descent())
         parameters.check_positive("mip_time", self.mip_time)
-        rounds: Any = self.widening
-        if not isinstance(rounds, (int, np.integer)) or rounds < 0:
-            raise ParameterError(
-                f"widening should be a whole number that is 0 or more, but {rounds!r} came. "
-                "0 leaves it out."
-            )
+        parameters.check_whole("widening", self.widening)
+        search = self._search()
         rng = parameters.generator(self.random_state)
         if not isinstance(self.start, str):
             H = given("start", self.start, (k, problem.rows.shape[1]))
             once = replace(path, count=1)  # a large weight would pull it away
-            return [_Planned("given", once, partial(starts.around, problem.rows, H))]
+            return [_Planned("given", once, search, partial(starts.around, problem.rows, H))]
         name = parameters.choose("start", self.start, _STARTS)
         if name != "auto":
-            return [_Planned(name, path, partial(self._start, name, problem, k, rng))]
-        return list(self._automatic(problem, k, path, rng))
+            return [_Planned(name, path, search, partial(self._start, name, problem, k, rng))]
+        return list(self._automatic(problem, k, path, search, rng))
 
     def _automatic(
-        self, problem: Problem, k: int, path: Path, rng: np.random.Generator
+        self, problem: Problem, k: int, path: Path, search: LocalSearch, rng: np.random.Generator
     ) -> Iterator["_Planned"]:
         m, n = problem.rows.shape
         for name in _TRIED[: 2 if m * n > _LARGE else None]:
             # a generator for each, so that each is the start that users get by its name
             start = partial(self._start, name, problem, k, deepcopy(rng))
-            yield _Planned(name, path, start)
+            yield _Planned(name, path, search, start)
 
     def _start(self, name: str, problem: Problem, k: int, rng: np.random.Generator) -> State:
         rows = problem.rows
@@ -371,16 +380,26 @@ class _Run(NamedTuple):
     ended: Ended
     rows: Rows
 
+    def searched(self, problem: Problem, search: LocalSearch, watch: Watch) -> "_Run":
+        """Return the run after a local search; its last stop takes that in."""
+        problem = replace(problem, rows=self.rows)
+        ended = search.run(problem, self.ended, watch)
+        if ended is self.ended:
+            return self
+        return self._replace(ended=ended, stops=(*self.stops[:-1], Stop.of(problem, ended)))
+
 
 class _Planned(NamedTuple):
-    """A start and its path."""
+    """A start, its path, and the search at the end of it."""
 
     name: str
     path: Path
+    search: LocalSearch
     start: Callable[[], State]
 
     def __call__(self, problem: Problem, refill: Refill, watch: Watch) -> _Run:
-        return _Run(self.name, *self.path.run(problem, self.start(), watch, refill))
+        run = _Run(self.name, *self.path.run(problem, self.start(), watch, refill))
+        return run.searched(problem, self.search, watch)
 
 
 def _refilled(seen: Mask | None, rows: Rows, state: State) -> Rows:
