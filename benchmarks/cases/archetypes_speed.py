@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _threads
+from benchmarks._findings import Finding
 from benchmarks._table import number, table
 from thalweg.archetypes import Problem, Rows
 from thalweg.archetypes.descent import Descent
@@ -61,3 +62,10 @@ def report(result: dict[str, Any]) -> str:
     line = table(("ms", "sweep", "products"), [(f"n = {result['n']}", *row)])
     verdict = "met" if result["ratio"] < 2.0 else "NOT MET"
     return f"{line}\nratio {np.round(result['ratio'], 2)}: {verdict}"
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return how much longer a sweep takes."""
+    ratio = result["ratio"]
+    sentence = f"A sweep at n = {result['n']} takes {ratio:.1f} times as long as its products."
+    return [Finding(sentence, ratio >= 1)]
