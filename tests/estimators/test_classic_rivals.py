@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
+from scipy.optimize import approx_fprime, nnls
 
 from thalweg import ORNMF, rivals
 from thalweg._typing import Array
 from thalweg.encoders import Codes
-from thalweg.estimators._plain import LEAST_SQUARES
 from thalweg.prox.simplex import Simplex
 from thalweg.solvers.diagonal_newton import DiagonalNewton
 from thalweg.updates.condensed import Condensed
@@ -117,15 +116,10 @@ def test_the_printed_step_of_omf_da_overshoots() -> None:
 # --- multiplicative updates --------------------------------------------------------------------
 
 
-def incremental(
-    X: Array, W: Array, mu: Callable[[int], float], L: int = 1, known: Any = ()
-) -> Array:
-    """Return W after [R] (40), or (41) and (42) for a square W, with all samples kept.
-
-    ``known`` are earlier samples with their codes.
-    """
-    samples = [(v, h, 1.0) for v, h in known]  # and their weights
-    for t, v in enumerate(X, start=1 + len(samples)):
+def incremental(X: Array, W: Array, delta: Callable[[int], float], L: int = 1) -> Array:
+    """Return W after [R] (40), or (41) and (42) for a square W, with all samples kept."""
+    samples: list[tuple[Array, Array, float]] = []  # with their codes and weights
+    for t, v in enumerate(X, start=1):
         h, W = seeded(nnls(W, v)[0], 1e-6), seeded(W, 1e-6)
         samples = [(a, b, w * ((t - 1) / t) ** (L - 1)) for a, b, w in samples]
         total = sum(w for _, _, w in samples) + 1
@@ -138,7 +132,9 @@ def incremental(
                 sum(w * a @ a / 2 for a, _, w in both) / total,
             )
 
-        def value(W: Array, h: Array, mu: float = mu(t), sums: Any = sums) -> float:
+        mu = delta(t) * weakest(W @ sums(h)[0] @ W.T) if t >= K else 0.0
+
+        def value(W: Array, h: Array, mu: float = mu, sums: Any = sums) -> float:
             A, B, square = sums(h)
             volume = mu * np.log(abs(np.linalg.det(W))) if mu else 0.0
             return float(np.trace(W.T @ W @ A) / 2 - np.trace(W.T @ B) + square + volume)
@@ -147,10 +143,10 @@ def incremental(
         for _ in range(200):
             h = h * (W.T @ v) / (W.T @ W @ h)
             A, B, _ = sums(h)
-            slope = mu(t) * np.linalg.inv(W).T if mu(t) else np.zeros_like(W)
+            slope = mu * np.linalg.inv(W).T if mu else np.zeros_like(W)
             ratio = (B + np.maximum(-slope, 0)) / (W @ A + np.maximum(slope, 0))
             tried = (W * ratio**0.5**i for i in range(8))
-            lower = (x for x in tried if not mu(t) or value(x, h) <= value(W, h))
+            lower = (x for x in tried if not mu or value(x, h) <= value(W, h))
             W = next(lower, W)
             before, now = now, value(W, h)
             if before - now <= 1e-4 * abs(before):
@@ -159,6 +155,11 @@ def incremental(
         W = W / size
         samples = [(a, b * size, w) for a, b, w in [*samples, (v, h, 1.0)]]
     return W
+
+
+def weakest(square: Array) -> float:
+    """Return the mean square of the model in its weakest direction."""
+    return float(np.linalg.eigvals(square).real.min())
 
 
 def test_inmf_is_its_equations() -> None:
@@ -182,30 +183,54 @@ def corners(n: int) -> Array:
 
 
 def test_inmf_with_a_volume_is_its_equations_for_many_samples() -> None:
-    """It begins with the codes of ten samples.
-
-    Fewer samples than components leave W free to become singular, where the logarithm of the
-    volume has no bound: whatever comes after depends on rounding errors.
-    """
-    X, W = corners(130), 0.15 + 0.55 * np.eye(K)
-    known = [(v, nnls(W, v)[0]) for v in X[:10]]
-    expected = incremental(X[10:], W, lambda t: 5e-3 * np.exp(-0.01 * t), L=2, known=known)
-    update = Incremental(constraint=Simplex(), fade=1.0, volume=5e-3, decay=0.01)
-    state = update.absorb(update.init(W), X[:10].T, LEAST_SQUARES.encode(X[:10].T, W))
-    found = W
-    for v in X[10:, :, None]:
-        found, state = update.step(found, state, v, LEAST_SQUARES.encode(v, found))
-    np.testing.assert_allclose(found, expected, atol=1e-11)
-    assert np.linalg.det(expected) > 0.3
-    plain = incremental(X[10:], W, lambda t: 0.0, L=2, known=known)
-    assert np.abs(expected - plain).max() > 0.01
+    X, W = corners(60), 0.15 + 0.55 * np.eye(K)
+    found = fitted(rivals.inmf_vc(K), X, W)
+    expected = incremental(X, W, lambda t: 0.1 * np.exp(-0.01 * t), L=2)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert np.abs(found - incremental(X, W, lambda t: 0.0, L=2)).max() > 0.01
 
 
-def test_one_sample_does_not_bound_the_volume() -> None:
-    """The reason why: det W falls by orders of magnitude before a second sample comes."""
-    X, W = corners(1), 0.15 + 0.55 * np.eye(K)
-    alone = fitted(rivals.inmf_vc(K, volume=5e-3, decay=0.01), X, W)
-    assert abs(np.linalg.det(alone)) < 0.02 * np.linalg.det(W)
+def test_the_volume_counts_once_the_samples_bound_it() -> None:
+    """With fewer samples than components W can become singular at no cost in fit."""
+    X, W = corners(K), 0.15 + 0.55 * np.eye(K)
+    for n in range(1, K + 1):
+        found = fitted(rivals.inmf_vc(K), X[:n], W)
+        plain = fitted(rivals.inmf_vc(K, volume=0.0), X[:n], W)
+        assert np.array_equal(found, plain) == (n < K)
+
+
+@pytest.mark.parametrize("n_features", [4, 12])
+@pytest.mark.parametrize("unit", [1.0, 2.0**10])
+def test_inmf_vc_does_not_collapse(n_features: int, unit: float) -> None:
+    rng = np.random.default_rng(1)
+    truth = 0.1 + rng.random((4, n_features)) ** 3
+    X = unit * rng.dirichlet(np.full(4, 0.5), 60) @ truth
+    left = {}
+    for volume in (0.0, 0.1):
+        model = rivals.inmf_vc(4, volume=volume, random_state=0).fit(X)
+        rest = X - model.transform(X) @ model.components_
+        left[volume] = float(np.sum(rest**2) / np.sum(X**2))
+    assert left[0.1] < max(2.0 * left[0.0], 1e-3)
+
+
+def test_the_volume_has_a_minimum_where_samples_bound_it() -> None:
+    """W is a point at which no entry can be moved to lower the objective, and is not singular."""
+    rng = np.random.default_rng(4)
+    W, H = rng.random((K, K)) + np.eye(K), rng.random((K, 40))
+    update = Incremental(volume=0.2, tol=1e-13, max_iter=20_000)
+    V = W @ H
+    codes = Codes(H, np.zeros_like(V), np.zeros(40), np.zeros(40), np.ones(40, bool))
+    state = update.absorb(update.init(W), V, codes)
+    mu = 0.2 * weakest(W @ H @ H.T @ W.T / 40)
+    found = update.minimise(W, state)
+
+    def value(W: Array) -> float:
+        rest = V - W @ H
+        return float(np.sum(rest**2) / 80 + mu * np.log(abs(np.linalg.det(W))))
+
+    slope = approx_fprime(found.ravel(), lambda w: value(w.reshape(K, K)), 1e-7)
+    assert np.abs(slope).max() < 1e-4 * mu
+    assert abs(np.linalg.det(found)) > 0.4 * abs(np.linalg.det(W))
 
 
 def test_the_amnesic_average_weighs_the_latest_sample_by_about_l_over_t() -> None:
@@ -226,7 +251,7 @@ def test_a_volume_makes_components_narrow() -> None:
     truth = Simplex().prox(rng.random((K, K)) ** 3)
     X = (truth @ rng.dirichlet(np.full(K, 0.6), 300).T).T
     volumes = []
-    for volume in (0.0, 1e-2):
+    for volume in (0.0, 0.1):
         model = rivals.inmf_vc(K, volume=volume, decay=0.0, random_state=0, epochs=2).fit(X)
         volumes.append(abs(np.linalg.det(model.components_)))
     assert volumes[1] < volumes[0]

@@ -5,10 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from thalweg._kernels.approximation import project
 from thalweg._typing import Array, Indices, Mask
 from thalweg.prox import Prox
 from thalweg.solvers import Status
-from thalweg.solvers._quadratic import objective, settled
+from thalweg.solvers._quadratic import settled
 
 __all__ = ["DiagonalNewton"]
 
@@ -53,32 +54,42 @@ class DiagonalNewton:
         """Minimise, starting at W; see :class:`thalweg.solvers.MatrixSolver`."""
         diagonal = np.diag(A).astype(np.float64)
         moving = np.flatnonzero(free & (diagonal >= np.finfo(A.dtype).tiny))
-        W, factor = W.copy(), 1.0
-        value = objective(A, B, W, g, free)
+        # atoms as rows: each is contiguous in memory
+        atoms, target, factor = np.ascontiguousarray(W.T), np.ascontiguousarray(B.T), 1.0
+        product = A @ atoms
+        value = _value(atoms, product, target, g, free)
         for _ in range(self.max_iter):
-            gradient = W @ A - B
+            gradient = product - target
             while True:
-                move = _moved(W, gradient, g, moving, factor / diagonal[moving]) - W
-                squares = np.einsum("fk,fk->k", move, move, dtype=np.float64)
-                curvature = float(np.vdot(move @ A, move))
+                move = _moved(atoms, gradient, g, moving, factor / diagonal[moving]) - atoms
+                squares = np.einsum("kf,kf->k", move, move, dtype=np.float64)
+                turn = A @ move
+                curvature = float(np.vdot(turn, move))
                 # A <= len(A) diag(A) in the Loewner order: factor <= 1 / len(A) always suffices.
                 if factor * len(A) <= 1.0 or factor * curvature <= float(diagonal @ squares):
                     break
                 factor /= 2.0
-            W = W + move
-            previous, value = value, objective(A, B, W, g, free)
+            atoms, product = atoms + move, product + turn
+            previous, value = value, _value(atoms, product, target, g, free)
             if settled(previous, value, constant, self.tol):
-                return W, Status.CONVERGED
-        return W, Status.CAPPED
+                return atoms.T, Status.CONVERGED
+        return atoms.T, Status.CAPPED
 
 
-def _moved(W: Array, gradient: Array, g: Prox, moving: Indices, steps: Array) -> Array:
-    """Return W after a gradient step and the prox of g in the columns ``moving``."""
-    new = W.copy()
-    target = W[:, moving] - steps.astype(W.dtype) * gradient[:, moving]
-    if hasattr(g, "border"):  # the step has no effect on a projection
-        new[:, moving] = g.prox(target)
-        return new
-    for column, k, step in zip(target.T, moving, steps, strict=True):
-        new[:, k] = g.prox(column.copy(), float(step))
+def _value(atoms: Array, product: Array, target: Array, g: Prox, free: Mask) -> float:
+    """Return tr(W' W A)/2 - tr(W' B) + sum_k g(w_k) from the product A W'; atoms are rows."""
+    smooth = 0.5 * np.vdot(product, atoms) - np.vdot(atoms, target)
+    return float(smooth + g.value(atoms[free].T).sum())
+
+
+def _moved(atoms: Array, gradient: Array, g: Prox, moving: Indices, steps: Array) -> Array:
+    """Return the atoms after a gradient step and the prox of g in the rows ``moving``."""
+    new = atoms.copy()
+    border = getattr(g, "border", None)  # the step has no effect on a projection
+    new[moving] -= steps.astype(new.dtype)[:, None] * gradient[moving]
+    for k, step in zip(moving, steps, strict=True):
+        if border is None:
+            new[k] = g.prox(new[k], float(step))
+        else:
+            project(new[k], *border)
     return new

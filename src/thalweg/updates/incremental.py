@@ -1,9 +1,9 @@
-"""Multiplicative updates of the latest codes and of the dictionary together: INMF."""
+"""Multiplicative updates of the latest codes and of the dictionary together: INMF and INMF-VC."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import exp
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,11 @@ class Incremental:
     fails, is 1. The volume is the root of det(W'W), |det W| if W is square ([R] (41)): the two
     signs of the gradient of its logarithm, W (W'W)^-1, join the two sides of the fraction.
 
+    The weight mu is relative to the least eigenvalue of W A W', A the mean of h h': the mean
+    square of the model in its weakest direction. Shrunk by s in that direction, W loses
+    eigenvalue s^2/2 and gains mu log(1 - s), which has a minimum only for mu below a quarter of
+    the eigenvalue. While there are fewer samples than atoms the eigenvalue is 0, and so is mu.
+
     Parameters
     ----------
     constraint : Prox
@@ -45,7 +50,8 @@ class Incremental:
         ``forgetting`` is S_old of [R] (39) when samples come one by one; ``fade`` is L - 1 of
         the amnesic average [R] (42).
     volume, decay : float
-        mu = volume exp(-decay t) after t samples; delta and tau of [R] IV-D.
+        mu is volume exp(-decay t) times the eigenvalue after t samples; delta and tau of
+        [R] IV-D. A ``volume`` below 1/4 keeps the volume from collapsing.
     tol, max_iter : float, int
         Relative decrease in a round below which the updates of a batch end, and their cap.
 
@@ -90,12 +96,13 @@ class Incremental:
             return W, state
         clean, H, W = V - codes.R, _seeded(codes.H), _seeded(W)
         joint = self.absorb(state, V, codes._replace(H=H))
-        value = self.objective(W, joint)
+        mu = self._weight(W, joint)
+        value = self._objective(W, joint, mu)
         for _ in range(self.max_iter):
             H = H * _ratio(W.T @ clean, (W.T @ W) @ H)  # [R] (40), first line
             joint = self.absorb(state, V, codes._replace(H=H))
-            W = self._multiplied(W, joint)
-            previous, value = value, self.objective(W, joint)
+            W = self._multiplied(W, joint, mu)
+            previous, value = value, self._objective(W, joint, mu)
             if previous - value <= self.tol * abs(previous):
                 break
         return rescaled(W, joint, self.constraint, np.ones(W.shape[1], np.bool_))
@@ -103,10 +110,11 @@ class Incremental:
     def minimise(self, W: Array, state: Statistics) -> Array:
         """Return the dictionary after multiplicative updates, all codes kept."""
         W = _seeded(W)
-        value = self.objective(W, state)
+        mu = self._weight(W, state)
+        value = self._objective(W, state, mu)
         for _ in range(self.max_iter):
-            W = self._multiplied(W, state)
-            previous, value = value, self.objective(W, state)
+            W = self._multiplied(W, state, mu)
+            previous, value = value, self._objective(W, state, mu)
             if previous - value <= self.tol * abs(previous):
                 break
         return W
@@ -117,29 +125,46 @@ class Incremental:
 
     def objective(self, W: Array, state: Statistics) -> float:
         """Return the mean loss of all samples at W, with the volume's part."""
-        loss = self._means.objective(W, state)
-        mu = self._mu(state)
+        return self._objective(W, state, self._weight(W, state))
+
+    def _objective(self, W: Array, state: Statistics, mu: float) -> float:
+        # W' and B' are rows in memory, which A W' keeps them
+        atoms, target = W.T, state.B.T
+        smooth = 0.5 * np.vdot(state.A @ atoms, atoms) - np.vdot(atoms, target)
+        loss = float(smooth + state.constant)
         return loss + mu * 0.5 * float(np.linalg.slogdet(_gram(W))[1]) if mu else loss
 
     @property
     def _means(self) -> Surrogate:
         return Surrogate(forgetting=self.forgetting, fade=self.fade)
 
-    def _mu(self, state: Statistics) -> float:
-        return self.volume * exp(-self.decay * float(state.n_samples))
+    def _weight(self, W: Array, state: Statistics) -> float:
+        """Return mu, which stays what it is while the updates of a batch go on."""
+        delta = self.volume * exp(-self.decay * float(state.n_samples))
+        return delta * _weakest(W, state.A) if delta else 0.0
 
-    def _multiplied(self, W: Array, state: Statistics) -> Array:
-        mu = self._mu(state)
+    def _multiplied(self, W: Array, state: Statistics, mu: float) -> Array:
         if not mu:
-            return W * _ratio(state.B, W @ state.A)  # [R] (40), second line
+            return W * _ratio(state.B, (state.A @ W.T).T)  # [R] (40), second line
         slope = W.dtype.type(mu) * (W @ np.linalg.inv(_gram(W)).astype(W.dtype))
-        factors = _ratio(state.B + np.maximum(-slope, 0), W @ state.A + np.maximum(slope, 0))
-        value = self.objective(W, state)
+        product = (state.A @ W.T).T
+        factors = _ratio(state.B + np.maximum(-slope, 0), product + np.maximum(slope, 0))
+        value = self._objective(W, state, mu)
         for halved in range(_HALVINGS):  # the logarithm of a volume is not convex
             tried = W * factors ** W.dtype.type(0.5**halved)
-            if self.objective(tried, state) <= value:
+            if self._objective(tried, state, mu) <= value:
                 return tried
         return W
+
+
+def _weakest(W: Array, A: Array) -> float:
+    """Return the least of the K eigenvalues of W A W', 0 if it is one of rounding errors only."""
+    R: Any = np.linalg.qr(W.astype(np.float64), mode="r")
+    if R.shape[0] < R.shape[1]:
+        return 0.0  # more atoms than features have no volume
+    found = np.linalg.eigvalsh(R @ A @ R.T)
+    rounding = len(A) * float(np.finfo(A.dtype).eps) * found[-1]
+    return float(found[0]) if found[0] > rounding else 0.0
 
 
 def _ratio(neg: Array, pos: Array) -> Array:

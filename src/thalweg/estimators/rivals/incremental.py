@@ -101,7 +101,8 @@ def inmf_vc(
         Number of components.
     volume, decay : float
         delta and tau of mu = delta exp(-tau t), the weight of the logarithm of the volume after
-        t samples, in the units of the loss.
+        t samples, relative to the mean square of the model in its weakest direction: 0 while
+        there are fewer samples than components. Below 1/4 the components stay independent.
     amnesic : float, default=2.0
         L of (42), from 1 to 4: the latest of t samples weighs about L / t.
     **parameters
