@@ -1,4 +1,4 @@
-"""A file to read, and a writer of files that does not use the library."""
+"""A checkpoint, and a writer of manipulated checkpoints that does not use the library."""
 
 import json
 import struct
@@ -26,7 +26,7 @@ def path(tmp_path, model):
 
 
 class Forger:
-    """Takes a file apart by its description, and writes it with another header and true digests."""
+    """Parse a file by the format description, and write it with a new header and valid digests."""
 
     def __init__(self, path):
         raw = path.read_bytes()

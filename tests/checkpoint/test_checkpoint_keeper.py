@@ -1,4 +1,4 @@
-"""Folders of checkpoints: which are kept, which is the newest, and how a run goes on from it."""
+"""Folders of checkpoints: rotation, the newest intact file, and resuming a run."""
 
 import copy
 import shutil
@@ -21,7 +21,7 @@ MODELS = [
 
 @pytest.fixture(params=MODELS, ids=lambda model: type(model).__name__)
 def run(request, data):
-    """A function from more options to a fit of a shuffled stream in two epochs."""
+    """Return a function that fits a model to a shuffled stream for two epochs."""
     stream = streams.Shuffled(streams.Repeated(streams.open(data), epochs=2), buffer=50, seed=3)
     model = request.param
 
@@ -42,12 +42,12 @@ def assert_same(one, other):
     assert one.outlier_share_ == other.outlier_share_
 
 
-def test_it_writes_as_it_goes_and_keeps_the_last(tmp_path, data):
+def test_checkpoints_are_written_and_rotated(tmp_path, data):
     keeper = Keeper(tmp_path / "a" / "b", every=2, keep=2, extra={"seed": 5})
     RobustOnlineNMF(3, random_state=0).fit_stream(
         streams.open(data), batch_size=25, checkpoint=keeper
     )
-    # batches end at 25, 50, 75, 100 and 120: two that were due, and the end
+    # batches end at 25, 50, 75, 100 and 120: written after 50, 100 and at the end
     assert names(keeper.directory) == ["checkpoint-00000002.thalweg", "checkpoint-00000003.thalweg"]
     found = [checkpoint.load(path) for path in sorted(keeper.directory.iterdir())]
     assert [kept.position for kept in found] == [(0, 100), (0, 120)]
@@ -58,7 +58,7 @@ def test_it_writes_as_it_goes_and_keeps_the_last(tmp_path, data):
     assert manifest.arrays["components_"] == ("<f8", (3, 12))
 
 
-def test_the_clock_makes_it_due_too(tmp_path, model):
+def test_checkpoints_are_due_by_count_or_time(tmp_path, model):
     keeper = Keeper(tmp_path, every=None, seconds=1e-9)
     assert keeper.due_after_batch()
     keeper = Keeper(tmp_path, every=3, seconds=None)
@@ -69,12 +69,12 @@ def test_the_clock_makes_it_due_too(tmp_path, model):
 
 
 @pytest.mark.parametrize("options", [{"every": 0}, {"keep": 0}, {"seconds": 0.0}, {"every": 1.5}])
-def test_settings_that_mean_nothing(tmp_path, options):
+def test_invalid_settings(tmp_path, options):
     with pytest.raises(ParameterError, match=f"{next(iter(options))} must be a"):
         Keeper(tmp_path, **options)
 
 
-def test_the_newest_that_is_whole(tmp_path, model):
+def test_latest_returns_the_newest_intact_checkpoint(tmp_path, model):
     assert checkpoint.latest(tmp_path) is None
     assert checkpoint.latest(tmp_path / "nowhere") is None
     keeper = Keeper(tmp_path)
@@ -83,29 +83,29 @@ def test_the_newest_that_is_whole(tmp_path, model):
     (tmp_path / "notes.txt").write_text("mine")
     assert checkpoint.latest(tmp_path) == second
     second.write_bytes(second.read_bytes()[:-1])
-    with pytest.warns(RuntimeWarning, match=r"passed over: .*checkpoint-00000002\.thalweg should"):
+    with pytest.warns(RuntimeWarning, match=r"Skipped .*: .*checkpoint-00000002\.thalweg must"):
         assert checkpoint.latest(tmp_path) == first
     first.write_bytes(b"")
     with (
-        pytest.warns(RuntimeWarning, match="passed over"),
-        pytest.raises(CheckpointError, match="should have a checkpoint that is whole"),
+        pytest.warns(RuntimeWarning, match="Skipped a checkpoint"),
+        pytest.raises(CheckpointError, match="must contain an intact checkpoint"),
     ):
         checkpoint.latest(tmp_path)
 
 
-def test_numbers_go_on_and_litter_is_swept(tmp_path, model):
+def test_numbering_continues_and_incomplete_files_are_removed(tmp_path, model):
     (tmp_path / "checkpoint-100000000.thalweg").write_bytes(b"")
-    litter = tmp_path / ".checkpoint-00000007.thalweg.12345678.part"
-    litter.write_bytes(b"half")
+    incomplete = tmp_path / ".checkpoint-00000007.thalweg.12345678.part"
+    incomplete.write_bytes(b"half")
     path = Keeper(tmp_path).write(model)
     assert path.name == "checkpoint-100000001.thalweg"
-    assert not litter.exists()
+    assert not incomplete.exists()
 
 
-def test_from_every_checkpoint_it_ends_as_if_there_had_been_no_break(run, tmp_path):
-    straight = run()
+def test_resuming_from_any_checkpoint_gives_the_same_result(run, tmp_path):
+    uninterrupted = run()
     whole = run(checkpoint=Keeper(tmp_path / "all", every=1, keep=100))
-    assert_same(straight, whole)
+    assert_same(uninterrupted, whole)
     paths = sorted((tmp_path / "all").iterdir())
     assert len(paths) == 20
     for path in paths:
@@ -113,15 +113,15 @@ def test_from_every_checkpoint_it_ends_as_if_there_had_been_no_break(run, tmp_pa
         folder.mkdir()
         shutil.copy(path, folder)
         resumed = run(checkpoint=folder, resume=True)
-        assert_same(resumed, straight)
+        assert_same(resumed, uninterrupted)
         assert checkpoint.load(checkpoint.latest(folder)).position == (1, 240)
 
 
-def test_a_folder_without_checkpoints_is_a_beginning(run, tmp_path):
+def test_resume_without_checkpoints_starts_a_run(run, tmp_path):
     assert_same(run(checkpoint=tmp_path / "new", resume=True), run())
     done = names(tmp_path / "new")
     run(checkpoint=tmp_path / "new", resume=True)
-    assert names(tmp_path / "new") == done  # nothing was left to do
+    assert names(tmp_path / "new") == done  # the run was already complete
 
 
 def test_more_epochs_than_before(tmp_path, data):
@@ -145,20 +145,20 @@ def test_a_table_that_has_grown(tmp_path, data):
     assert_same(fit(120, checkpoint=folder, resume=True), fit(120, batch_size=64))
 
 
-def test_a_folder_that_cannot_be_one_is_told_before_the_first_batch(tmp_path, data):
+def test_an_invalid_folder_raises_before_the_first_batch(tmp_path, data):
     (tmp_path / "file").write_text("mine")
-    begun = []
-    with pytest.raises(CheckpointError, match="file should be a folder to write checkpoints in"):
-        RobustOnlineNMF(3, callback=begun.append).fit_stream(
+    calls = []
+    with pytest.raises(CheckpointError, match="file must be a writable folder"):
+        RobustOnlineNMF(3, callback=calls.append).fit_stream(
             streams.open(data), checkpoint=tmp_path / "file"
         )
-    assert begun == []
+    assert calls == []
 
 
-def test_a_run_that_cannot_go_on_keeps_what_it_has(tmp_path, data):
+def test_a_failed_resume_keeps_the_state_of_the_estimator(tmp_path, data):
     RobustOnlineNMF(3, random_state=0).fit_stream(streams.open(data), checkpoint=tmp_path)
     other = RobustOnlineNMF(2, random_state=0).fit(data)
-    with pytest.raises(ParameterError, match="n_components=3, and n_components=2 came"):
+    with pytest.raises(ParameterError, match=r"n_components must be 3 as in .*, got 2"):
         other.fit_stream(streams.open(data), checkpoint=tmp_path, resume=True)
     assert other.components_.shape == (2, 12)
 
@@ -173,10 +173,10 @@ def test_an_earlier_run_is_not_overwritten(tmp_path, data):
             model.fit_stream(stream, resume=True, **wrong)
 
 
-def test_an_interrupt_in_a_batch_waits_for_its_end(run, tmp_path):
+def test_an_interrupt_waits_for_the_end_of_the_batch(run, tmp_path):
     count = []
 
-    def interrupt(progress):  # is called in the middle of partial_fit
+    def interrupt(progress):  # called within partial_fit
         count.append(progress.n_samples_seen)
         if len(count) == 4:
             signal.raise_signal(signal.SIGINT)
@@ -193,7 +193,7 @@ def test_an_interrupt_in_a_batch_waits_for_its_end(run, tmp_path):
     assert_same(run(checkpoint=tmp_path, resume=True), run())
 
 
-def test_a_second_interrupt_is_let_through(run, tmp_path):
+def test_a_second_interrupt_takes_effect_immediately(run, tmp_path):
     def interrupt(progress):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
@@ -203,11 +203,11 @@ def test_a_second_interrupt_is_let_through(run, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(parameters={"callback": interrupt}, checkpoint=tmp_path / "run")
     assert signal.getsignal(signal.SIGINT) is before
-    assert checkpoint.latest(tmp_path / "run") is None  # there was no whole batch
+    assert checkpoint.latest(tmp_path / "run") is None  # no batch was completed
 
 
 @pytest.mark.parametrize("reason", [KeyboardInterrupt, SystemExit, ZeroDivisionError])
-def test_whatever_ends_it_between_two_batches_is_passed_on(run, tmp_path, reason):
+def test_exceptions_between_batches_are_propagated(run, tmp_path, reason):
     def stop(position):
         if position == (0, 150):
             raise reason
@@ -218,7 +218,7 @@ def test_whatever_ends_it_between_two_batches_is_passed_on(run, tmp_path, reason
     assert_same(run(checkpoint=tmp_path, resume=True), run())
 
 
-def test_an_error_in_a_batch_leaves_the_checkpoints_as_they_are(tmp_path, data):
+def test_an_error_in_a_batch_keeps_the_checkpoints(tmp_path, data):
     bad = data.copy()
     bad[60] = -1.0
     keeper = Keeper(tmp_path, every=1)
@@ -227,13 +227,13 @@ def test_an_error_in_a_batch_leaves_the_checkpoints_as_they_are(tmp_path, data):
             streams.open(bad), batch_size=25, checkpoint=keeper
         )
     assert checkpoint.load(checkpoint.latest(tmp_path)).position == (0, 50)
-    mended = RobustOnlineNMF(3, random_state=0)
-    mended.fit_stream(streams.open(data), checkpoint=tmp_path, resume=True)
-    straight = RobustOnlineNMF(3, random_state=0).fit_stream(streams.open(data), batch_size=25)
-    assert_same(mended, straight)
+    resumed = RobustOnlineNMF(3, random_state=0)
+    resumed.fit_stream(streams.open(data), checkpoint=tmp_path, resume=True)
+    uninterrupted = RobustOnlineNMF(3, random_state=0).fit_stream(streams.open(data), batch_size=25)
+    assert_same(resumed, uninterrupted)
 
 
-def test_a_disk_that_fills_up_is_one_error(tmp_path, data, monkeypatch):
+def test_a_full_disk_raises_a_single_error(tmp_path, data, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -248,7 +248,7 @@ def test_a_disk_that_fills_up_is_one_error(tmp_path, data, monkeypatch):
     assert names(tmp_path) == ["checkpoint-00000001.thalweg"]
 
 
-def test_other_threads_can_write_checkpoints(run, tmp_path):
+def test_checkpoints_can_be_written_in_other_threads(run, tmp_path):
     found = []
     thread = threading.Thread(target=lambda: found.append(run(checkpoint=tmp_path)))
     thread.start()
@@ -256,7 +256,7 @@ def test_other_threads_can_write_checkpoints(run, tmp_path):
     assert_same(found[0], run())
 
 
-def test_a_generator_goes_on_where_it_was(tmp_path, data):
+def test_the_state_of_a_generator_is_restored(tmp_path, data):
     stream = streams.open(data)
 
     def stop(position):
@@ -269,7 +269,7 @@ def test_a_generator_goes_on_where_it_was(tmp_path, data):
 
     with pytest.raises(InterruptedError):
         fit(np.random.default_rng(7), checkpoint=tmp_path, callback=stop)
-    straight = fit(np.random.default_rng(7))
+    uninterrupted = fit(np.random.default_rng(7))
     resumed = fit(np.random.default_rng(7), checkpoint=tmp_path, resume=True)
-    assert_same(resumed, straight)
-    assert resumed.random_state.random() == straight.random_state.random()
+    assert_same(resumed, uninterrupted)
+    assert resumed.random_state.random() == uninterrupted.random_state.random()

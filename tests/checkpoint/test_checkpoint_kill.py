@@ -1,4 +1,4 @@
-"""A run that is killed at any moment goes on as if it had not been."""
+"""A run that is killed at any time can be resumed with the same result."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ KILLS = 8
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_run_that_is_killed_many_times_ends_as_if_there_had_been_no_break(tmp_path):
+def test_a_run_killed_many_times_gives_the_same_result(tmp_path):
     command = [sys.executable, str(VICTIM), "0", str(KILLS), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     lines = [line.split(" ", 3) for line in done.stdout.splitlines()]
@@ -26,7 +26,7 @@ def test_a_run_that_is_killed_many_times_ends_as_if_there_had_been_no_break(tmp_
     assert len({(line[0], line[3]) for line in killed}) >= 10, done.stdout
     for name in names:
         assert [line for line in lines if line[0] == name][-1] == [name, "ended"], done.stderr
-        # not only the components: all of the file, to the last bit
+        # the whole file is identical, not only the components
         last = checkpoint.latest(tmp_path / name)
         assert last.read_bytes() == (tmp_path / f"{name}.thalweg").read_bytes()
         assert list((tmp_path / name).glob(".*.part")) == []

@@ -1,9 +1,9 @@
-"""A run that is killed again and again: ``python victim.py SEED KILLS FOLDER``.
+"""Kill and resume runs: ``python victim.py SEED KILLS FOLDER``.
 
-For each of some estimators, a straight run is saved as ``NAME.thalweg``, and a run that is killed
-writes its checkpoints into ``NAME``. It is made of forks, since a fork is warm: libraries are
-loaded and loops compiled. Each goes on from the newest checkpoint, and is killed after a random
-time; the last is left alone. A line for each says whether it was killed, and what it left behind.
+For each estimator, an uninterrupted run is saved as ``NAME.thalweg``, and a run that is killed
+repeatedly writes its checkpoints to ``NAME``. Runs are forks, which need no imports and no
+compilation. Each resumes from the newest checkpoint and is killed after a random time; the last
+runs to its end. One line per run says whether it was killed, and what it left behind.
 """
 
 import os
@@ -28,7 +28,7 @@ SAMPLES, SIZE = 120, 10
 
 
 def run(model, **options):
-    """Return the model, fitted to two epochs of a stream of two epochs in random order."""
+    """Return the model, fitted for two epochs to a shuffled stream of two epochs."""
     X = synthetic.nmf_with_outliers(SAMPLES, 16, 3, random_state=0).X
     twice = streams.Repeated(streams.open(X), epochs=2)
     stream = streams.Shuffled(twice, buffer=128, seed=1)
@@ -36,7 +36,7 @@ def run(model, **options):
 
 
 def child(model, folder):
-    """Go on from the newest checkpoint, in a process of its own; return its number."""
+    """Resume from the newest checkpoint in a new process; return its process number."""
     number = os.fork()
     if number:
         return number
@@ -48,38 +48,38 @@ def child(model, folder):
     os._exit(0)
 
 
-def kill_some(name, model, folder, kills, chance):
-    """Run until the end, against the odds."""
+def kill_and_resume(name, model, folder, kills, rng):
+    """Kill a run ``kills`` times, then let it finish."""
     begin = time.perf_counter()
     run(clone(model), checkpoint=checkpoint.Keeper(folder.with_name(f"{name}-timed"), every=1))
-    long = 2.0 * (time.perf_counter() - begin) / kills
+    longest = 2.0 * (time.perf_counter() - begin) / kills
     for _ in range(kills):
         victim = child(model, folder)
-        time.sleep(chance.uniform(0.0, long))
+        time.sleep(rng.uniform(0.0, longest))
         os.kill(victim, signal.SIGKILL)
         _, status = os.waitpid(victim, 0)
         parts = len(list(folder.glob(".*.part"))) if folder.exists() else 0
-        found = checkpoint.latest(folder)
-        place = checkpoint.read_manifest(found).position if found else None
-        tell(name, "killed" if os.WIFSIGNALED(status) else "ended", parts, place)
+        newest = checkpoint.latest(folder)
+        position = checkpoint.read_manifest(newest).position if newest else None
+        log(name, "killed" if os.WIFSIGNALED(status) else "ended", parts, position)
     _, status = os.waitpid(child(model, folder), 0)
-    tell(name, "failed" if status else "ended")
+    log(name, "failed" if status else "ended")
 
 
-def tell(*words):
-    """Print at once: a fork would take along what is left in the buffer."""
+def log(*words):
+    """Print without buffering, because a fork would copy the buffer."""
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 
 
 def main(seed, kills, folder):
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     for name, model in MODELS.items():
-        straight = run(clone(model))
+        uninterrupted = run(clone(model))
         checkpoint.save(
-            folder / f"{name}.thalweg", straight, position=(1, 2 * SAMPLES), batch_size=SIZE
+            folder / f"{name}.thalweg", uninterrupted, position=(1, 2 * SAMPLES), batch_size=SIZE
         )
-        kill_some(name, model, folder / name, kills, chance)
+        kill_and_resume(name, model, folder / name, kills, rng)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Estimators on disk: arrays and a manifest in one file, written atomically, never pickled.
+"""Save estimators to disk: a manifest and arrays in one file, written atomically, never pickled.
 
-:func:`save` and :func:`load` are for single files; a :class:`Keeper` writes numbered ones into a
-folder and keeps the last few, and :func:`latest` finds the newest that is whole. Nothing of a file
-is executed: it can name only estimators and components of the library, and holds numbers, texts
-and arrays besides. Every byte is covered by a digest, and sizes are checked before room is made.
+:func:`save` and :func:`load` handle single files. A :class:`Keeper` writes numbered files to a
+folder and keeps the last few; :func:`latest` finds the newest intact one. Loading executes no code
+from a file: it contains numbers, strings, arrays, and names of estimators and components of the
+library. A digest covers every byte, and sizes are checked before memory is allocated.
 """
 
 from thalweg.checkpoint._files import (

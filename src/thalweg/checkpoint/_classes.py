@@ -1,4 +1,4 @@
-"""The classes that a checkpoint may name: the library's own, and nothing else."""
+"""The classes a checkpoint may contain: those of the library, and no others."""
 
 import inspect
 import pkgutil
@@ -12,14 +12,14 @@ from thalweg.checkpoint._format import Fault
 
 __all__ = ["component", "component_name", "estimators", "record", "record_name"]
 
-# Rooms of frozen dataclasses that are known by name; NamedTuples of arrays are there too.
+# Packages of components (frozen dataclasses with a name), and packages with NamedTuples.
 _ROOMS = ("prox", "divergences", "solvers", "encoders", "updates", "trackers", "completion")
 _RECORDS = (*_ROOMS, "archetypes", "estimators")
 
 
 @cache
 def estimators() -> MappingProxyType[str, type[Any]]:
-    """Return the public estimators of the library by the names of their classes."""
+    """Return the public estimators of the library by class name."""
     found = {}
     for package in ("thalweg.estimators", "thalweg.estimators.rivals"):
         for info in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
@@ -33,7 +33,7 @@ def estimators() -> MappingProxyType[str, type[Any]]:
 
 
 def component_name(value: Any) -> tuple[str, str] | None:
-    """Return room and name of a component of the library; None for anything else."""
+    """Return the package and name of a component; None for other values."""
     room = type(value).__module__.removeprefix("thalweg.").partition(".")[0]
     name = getattr(type(value), "name", None)
     known = room in _ROOMS and members(f"thalweg.{room}").get(str(name)) is type(value)
@@ -43,22 +43,22 @@ def component_name(value: Any) -> tuple[str, str] | None:
 def component(room: Any, name: Any) -> type[Any]:
     """Return the class of a component."""
     if room not in _ROOMS or name not in members(f"thalweg.{room}"):
-        raise Fault(f"asks for {name!r} of {room!r}, which the library has not")
+        raise Fault(f"contains the unknown component {name!r} of {room!r}")
     return members(f"thalweg.{room}")[name]
 
 
 def record_name(value: Any) -> str | None:
-    """Return the dotted name of a NamedTuple of the library; None for anything else."""
+    """Return the dotted name of a NamedTuple of the library; None for other values."""
     cls = type(value)
     name = f"{cls.__module__}.{cls.__name__}".removeprefix("thalweg.")
     return name if _record(name) is cls else None
 
 
 def record(name: Any) -> type[Any]:
-    """Return the NamedTuple of this dotted name."""
+    """Return the NamedTuple class with this dotted name."""
     found = _record(name) if isinstance(name, str) else None
     if found is None:
-        raise Fault(f"asks for the class {name!r}, which the library has not")
+        raise Fault(f"contains the unknown class {name!r}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a header says of an estimator, and the estimator that it speaks of."""
+"""Convert estimators to the content of a header, and back."""
 
 import json
 import re
@@ -11,21 +11,21 @@ from thalweg import __version__
 from thalweg._checks import require_whole
 from thalweg.checkpoint import _classes
 from thalweg.checkpoint._decode import decode, describe
-from thalweg.checkpoint._encode import Arrays, Foreign, encode
+from thalweg.checkpoint._encode import Arrays, Unserializable, encode
 from thalweg.checkpoint._format import Fault
 from thalweg.errors import ParameterError
 
-__all__ = ["checked", "estimator", "of", "position", "put_into"]
+__all__ = ["build", "checked", "make_estimator", "position", "restore_state"]
 
 Content = dict[str, Any]
 
 _KEYS = {"version", "estimator", "parameters", "state", "position", "batch_size", "extra"}
 _ATTRIBUTE = re.compile(r"_?[a-z]\w*")
-_CALLBACK = "callback"  # the parameter of an estimator that is dropped without further ado
+_CALLBACK = "callback"  # parameter that is never saved, and None by default after loading
 
 
-def of(model: Any, position: Any, batch_size: int | None, extra: Any) -> tuple[Content, Arrays]:
-    """Return what is to be written of an estimator."""
+def build(model: Any, position: Any, batch_size: int | None, extra: Any) -> tuple[Content, Arrays]:
+    """Return the content and the arrays of an estimator."""
     if position is not None:
         require_whole(0, epoch=position[0], sample=position[1])
     if batch_size is not None:
@@ -38,61 +38,60 @@ def of(model: Any, position: Any, batch_size: int | None, extra: Any) -> tuple[C
         "state": _state(model, arrays),
         "position": None if position is None else [int(n) for n in position],
         "batch_size": None if batch_size is None else int(batch_size),
-        "extra": _plain({} if extra is None else extra),
+        "extra": _json_dict({} if extra is None else extra),
     }
     return content, arrays
 
 
 def checked(content: Content) -> Content:
-    """Return the content if all of it is there, and of an estimator of the library."""
-    place, size = content.get("position"), content.get("batch_size")
-    good = (
+    """Return the content if it is valid; raise otherwise."""
+    position, size = content.get("position"), content.get("batch_size")
+    valid = (
         set(content) == _KEYS
         and isinstance(content["version"], str)
         and all(isinstance(content[key], dict) for key in ("parameters", "state", "extra"))
-        and (place is None or (isinstance(place, list) and len(place) == 2))
-        and all(type(n) is int and n >= 0 for n in place or [])
+        and (position is None or (isinstance(position, list) and len(position) == 2))
+        and all(type(n) is int and n >= 0 for n in position or [])
         and (size is None or (type(size) is int and size >= 1))
     )
-    if not good:
-        raise Fault("has a header that is not one of a checkpoint")
+    if not valid:
+        raise Fault("has an invalid header")
     return content
 
 
-def estimator(content: Content, arrays: Arrays, given: dict[str, Any]) -> Any:
-    """Return the estimator of a content; ``given`` are parameters that were left out."""
+def make_estimator(content: Content, arrays: Arrays, given: dict[str, Any]) -> Any:
+    """Return the estimator of a content; ``given`` holds the parameters that were not saved."""
     cls = _class(content)
     parameters = {}
     for name, node in content["parameters"].items():
-        left_out = _kind(node) == "given"
-        if left_out and name not in given and name != _CALLBACK:
+        omitted = _kind(node) == "given"
+        if omitted and name not in given and name != _CALLBACK:
             raise ParameterError(
-                f"{name} was an object of your own class {node.get('class')}, which is not written "
-                f"into files. Give it again: load(path, {name}=...)."
+                f"{name} must be passed again, got none. It was an object of the class "
+                f"{node.get('class')}, which is not saved: use load(path, {name}=...)."
             )
-        parameters[name] = None if left_out else decode(node, arrays)
+        parameters[name] = None if omitted else decode(node, arrays)
     try:
         model = cls(**{**parameters, **given})
     except TypeError as error:
-        raise Fault(f"has parameters that {cls.__name__} has not: {error}") from error
+        raise Fault(f"has parameters unknown to {cls.__name__}: {error}") from error
     vars(model).update(_decode_state(content, cls, arrays))
     return model
 
 
-def put_into(model: Any, content: Content, arrays: Arrays, path: Any) -> None:
-    """Replace what an estimator has learned, if its parameters are those of the content."""
+def restore_state(model: Any, content: Content, arrays: Arrays, path: Any) -> None:
+    """Replace the state of an estimator, if its parameters equal those of the content."""
     own: Arrays = {}
     mine = {"estimator": _class_name(model), **_parameters(model, own)}
     generators = {}
     for name, node in {"estimator": content["estimator"], **content["parameters"]}.items():
-        theirs, ours = _belonging(name, arrays), _belonging(name, own)
+        theirs, ours = _take_arrays(name, arrays), _take_arrays(name, own)
         if _kind(node) == _kind(mine.get(name)) == "random":
             generators[name] = decode(node, theirs)
         elif name != _CALLBACK and not (mine.get(name) == node and _equal(theirs, ours)):
             raise ParameterError(
-                f"A run should go on as it began, but {path} has {name}={describe(node)}, "
-                f"and {name}={describe(mine.get(name))} came. Set it to what it was, or "
-                "begin anew in another folder."
+                f"{name} must be {describe(node)} as in {path}, got {describe(mine.get(name))}. "
+                "Use the same parameters to resume a run, or another folder for a new run."
             )
     state = _decode_state(content, type(model), arrays)
     for name in vars(model).keys() - mine.keys():
@@ -101,16 +100,16 @@ def put_into(model: Any, content: Content, arrays: Arrays, path: Any) -> None:
 
 
 def position(content: Content) -> Any:
-    """Return the position in a stream, if there is one."""
-    place = content["position"]
-    return None if place is None else import_module("thalweg.estimators").Position(*place)
+    """Return the position in the stream, or None."""
+    saved = content["position"]
+    return None if saved is None else import_module("thalweg.estimators").Position(*saved)
 
 
 def _class_name(model: Any) -> str:
     name = type(model).__name__
     if _classes.estimators().get(name) is not type(model):
         raise ParameterError(
-            f"estimator should be one of the library's own, but a {name} came. "
+            f"estimator must be an estimator of the library, got {name}. "
             "Save the estimators of a pipeline one by one, and rebuild the rest."
         )
     return name
@@ -119,7 +118,7 @@ def _class_name(model: Any) -> str:
 def _class(content: Content) -> type[Any]:
     name = content["estimator"]
     if not isinstance(name, str) or name not in _classes.estimators():
-        raise Fault(f"is of the estimator {name!r}, which the library has not")
+        raise Fault(f"contains the unknown estimator {name!r}")
     return _classes.estimators()[name]
 
 
@@ -130,7 +129,7 @@ def _parameters(model: Any, arrays: Arrays) -> dict[str, Any]:
         try:
             nodes[name] = encode(value, name, own)
             arrays.update(own)
-        except Foreign:
+        except Unserializable:
             nodes[name] = {"is": "given", "class": type(value).__name__}
     return nodes
 
@@ -140,44 +139,42 @@ def _state(model: Any, arrays: Arrays) -> dict[str, Any]:
     state = {name: value for name, value in vars(model).items() if name not in known}
     try:
         return {name: encode(value, name, arrays) for name, value in state.items()}
-    except Foreign as foreign:
+    except Unserializable as error:
         raise ParameterError(
-            f"An estimator should hold numbers, texts and arrays, but {foreign}. "
-            "Take away what was put there from outside."
+            f"Attributes of an estimator must be numbers, strings and arrays, got {error}. "
+            "Delete attributes that you added."
         ) from None
 
 
 def _decode_state(content: Content, cls: type[Any], arrays: Arrays) -> dict[str, Any]:
     for name in content["state"]:
         if not _ATTRIBUTE.fullmatch(name) or hasattr(cls, name):
-            raise Fault(f"has a state {name!r}, which no estimator has")
+            raise Fault(f"has an invalid state attribute {name!r}")
     state = {name: decode(node, arrays) for name, node in content["state"].items()}
     if arrays:
-        raise Fault(f"has an array {min(arrays)!r} that nothing uses")
+        raise Fault(f"has an unused array {min(arrays)!r}")
     return state
 
 
-def _plain(extra: Any) -> dict[str, Any]:
+def _json_dict(extra: Any) -> dict[str, Any]:
     try:
-        plain = json.loads(json.dumps(extra, allow_nan=False))
+        converted = json.loads(json.dumps(extra, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise ParameterError(
-            f"extra should be a dict that JSON can hold, but it is not: {error}. "
-            "Use texts, finite numbers, lists and dicts."
+            f"extra must be a JSON-serializable dict, got an error: {error}. "
+            "Use strings, finite numbers, lists and dicts."
         ) from error
-    if not isinstance(plain, dict):
-        raise ParameterError(
-            f"extra should be a dict, but a {type(extra).__name__} came. Put it into one."
-        )
-    return plain
+    if not isinstance(converted, dict):
+        raise ParameterError(f"extra must be a dict, got {type(extra).__name__}.")
+    return converted
 
 
 def _kind(node: Any) -> Any:
     return node.get("is") if isinstance(node, dict) else None
 
 
-def _belonging(name: str, arrays: Arrays) -> Arrays:
-    """Take the arrays of a parameter out of a table."""
+def _take_arrays(name: str, arrays: Arrays) -> Arrays:
+    """Remove the arrays of a parameter from a table, and return them."""
     names = [key for key in arrays if key == name or key.startswith(f"{name}.")]
     return {key: arrays.pop(key) for key in names}
 

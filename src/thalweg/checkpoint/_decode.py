@@ -1,4 +1,4 @@
-"""Values from JSON and arrays: what :mod:`thalweg.checkpoint._encode` has written, and no more."""
+"""Decode values that :mod:`thalweg.checkpoint._encode` has written to JSON and arrays."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ __all__ = ["decode", "describe"]
 
 
 def decode(node: Any, arrays: Arrays) -> Any:
-    """Return the value of a node; arrays are taken out of the table as they are used."""
+    """Return the value of a node; used arrays are removed from the table."""
     if node is None or isinstance(node, (bool, str, int, float)):
         return node
     if isinstance(node, list):
@@ -21,11 +21,11 @@ def decode(node: Any, arrays: Arrays) -> Any:
     try:
         return _DECODERS[node["is"]](node, arrays)
     except (KeyError, TypeError) as error:
-        raise Fault(f"has a value that is none: {str(node)[:80]}") from error
+        raise Fault(f"has an invalid value: {str(node)[:80]}") from error
 
 
 def describe(node: Any) -> Any:
-    """Return numbers, texts and lists as they are, and of anything else a short text."""
+    """Return numbers, strings and lists unchanged, and a short text for other values."""
     if isinstance(node, list):
         return [describe(item) for item in node]
     if not isinstance(node, dict):
@@ -48,21 +48,21 @@ def _float(node: Any, arrays: Arrays) -> float:
 
 def _dtype(node: Any, arrays: Arrays) -> np.dtype[Any]:
     if node["name"] not in DTYPES:
-        raise Fault(f"has the number type {node['name']!r}, which no estimator has")
-    found: np.dtype[Any] = np.dtype(node["name"])
-    return found
+        raise Fault(f"has the unsupported dtype {node['name']!r}")
+    dtype: np.dtype[Any] = np.dtype(node["name"])
+    return dtype
 
 
 def _array(node: Any, arrays: Arrays) -> NDArray[Any]:
     if not isinstance(node["name"], str) or node["name"] not in arrays:
-        raise Fault(f"has no array {node['name']!r}, or uses it twice")
+        raise Fault(f"refers to a missing array {node['name']!r}, or uses it twice")
     return arrays.pop(node["name"])
 
 
 def _column(node: Any, arrays: Arrays) -> list[Any]:
     array = _array(node, arrays)
     if array.ndim != 1 or array.dtype.str not in COLUMNS.values():
-        raise Fault(f"has an array {node['name']!r} where a list of numbers should be")
+        raise Fault(f"has an array {node['name']!r} instead of a list of numbers")
     column: list[Any] = array.tolist()
     return column
 
@@ -70,32 +70,32 @@ def _column(node: Any, arrays: Arrays) -> list[Any]:
 def _scalar(node: Any, arrays: Arrays) -> Any:
     array = _array(node, arrays)
     if array.ndim:
-        raise Fault(f"has an array {node['name']!r} where a number should be")
+        raise Fault(f"has an array {node['name']!r} instead of a number")
     return array[()]
 
 
 def _names(node: Any, arrays: Arrays) -> NDArray[Any]:
     items = node["items"]
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise Fault("has names of features that are no texts")
+        raise Fault("has feature names that are not strings")
     return np.array(items, dtype=object)
 
 
 def _tuple(node: Any, arrays: Arrays) -> tuple[Any, ...]:
     items = decode(node["items"], arrays)
     if not isinstance(items, list):
-        raise Fault("has a tuple that is none")
+        raise Fault("has an invalid tuple")
     return tuple(items)
 
 
 def _dict(node: Any, arrays: Arrays) -> dict[str, Any]:
-    return _inside(node["items"], arrays)
+    return _fields(node["items"], arrays)
 
 
 def _random_state(node: Any, arrays: Arrays) -> Any:
     parts = decode(node["state"], arrays)
     if not isinstance(parts, dict):
-        raise Fault("has a random state that is not one")
+        raise Fault("has an invalid random state")
     return _random.generator(parts.get("made"), parts.get("state"))
 
 
@@ -104,10 +104,10 @@ def _record(node: Any, arrays: Arrays) -> Any:
 
 
 def _records(node: Any, arrays: Arrays) -> list[Any]:
-    cls, fields = _classes.record(node["class"]), _inside(node["fields"], arrays)
+    cls, fields = _classes.record(node["class"]), _fields(node["fields"], arrays)
     columns = list(fields.values())
     if not columns or not all(type(c) is list and len(c) == len(columns[0]) for c in columns):
-        raise Fault(f"has a list of {cls.__name__} that is none")
+        raise Fault(f"has an invalid list of {cls.__name__}")
     return [cls(**dict(zip(fields, row, strict=True))) for row in zip(*columns, strict=True)]
 
 
@@ -116,15 +116,15 @@ def _component(node: Any, arrays: Arrays) -> Any:
 
 
 def _built(cls: type[Any], node: Any, arrays: Arrays) -> Any:
-    """Return an object from its fields; the class checks them as it does those of a user."""
-    fields = _inside(node["fields"], arrays)
+    """Return an object built from its fields, which the class validates."""
+    fields = _fields(node["fields"], arrays)
     try:
         return cls(**fields)
     except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-        raise Fault(f"has a {cls.__name__} that cannot be: {error}") from error
+        raise Fault(f"has an invalid {cls.__name__}: {error}") from error
 
 
-def _inside(items: Any, arrays: Arrays) -> dict[str, Any]:
+def _fields(items: Any, arrays: Arrays) -> dict[str, Any]:
     if not isinstance(items, dict):
         raise Fault("has an object without fields")
     return {name: decode(item, arrays) for name, item in items.items()}

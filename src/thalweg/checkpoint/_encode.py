@@ -1,8 +1,8 @@
-"""Values as JSON and arrays.
+"""Encode values as JSON and arrays.
 
-Numbers, texts and lists stand for themselves; everything else is an object whose ``is`` says what.
-Each array has the name of its place, and is used once. What cannot be written is *foreign*: the
-objects and functions of a user.
+Numbers, strings and lists are written as such; other values become objects whose ``is`` names
+their kind. Each array is named after its location and used once. Objects and functions of a user
+cannot be serialized.
 """
 
 from dataclasses import fields as fields_of
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 from thalweg.checkpoint import _classes, _random
 
-__all__ = ["COLUMNS", "DTYPES", "Arrays", "Foreign", "encode"]
+__all__ = ["COLUMNS", "DTYPES", "Arrays", "Unserializable", "encode"]
 
 Arrays = dict[str, NDArray[Any]]
 DTYPES = ("float32", "float64")
-_LONG = 16  # a list of as many numbers is written as an array
+_MIN_COLUMN = 16  # entries from which a list of numbers is stored as an array; only affects size
 COLUMNS: dict[type, str] = {float: "<f8", int: "<i8"}
 
 
-class Foreign(Exception):  # noqa: N818 - the writer of a file makes an error of it
-    """A value that is neither numbers, texts, arrays nor the library's own."""
+class Unserializable(Exception):  # noqa: N818 - internal: converted to a public error
+    """Raised for values other than numbers, strings, arrays and objects of the library."""
 
 
 def encode(value: Any, place: str, arrays: Arrays) -> Any:
-    """Return a value as JSON, its arrays put aside under names that begin with ``place``."""
+    """Return a value as JSON; its arrays are added to ``arrays`` with names from ``place``."""
     if value is None or isinstance(value, (bool, str)) or type(value) is int:
         return value
     if type(value) is float:
@@ -38,11 +38,11 @@ def encode(value: Any, place: str, arrays: Arrays) -> Any:
 
 
 def _encode_list(value: list[Any], place: str, arrays: Arrays) -> Any:
-    """Return a list as JSON; long lists of numbers or records become arrays: a history may grow."""
-    kinds = {type(item) for item in value} if len(value) >= _LONG else set()
+    """Return a list as JSON; long lists of numbers or records, such as histories, as arrays."""
+    kinds = {type(item) for item in value} if len(value) >= _MIN_COLUMN else set()
     for kind, dtype in COLUMNS.items():
         if kinds == {kind} and not (kind is int and max(map(abs, value)) >= 2**63):
-            return _put_aside(np.array(value, dtype), "column", place, arrays)
+            return _store_array(np.array(value, dtype), "column", place, arrays)
     name = _classes.record_name(value[0]) if len(kinds) == 1 else None
     if name is None:
         return [encode(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
@@ -61,32 +61,32 @@ def _encode_array(value: Any, place: str, arrays: Arrays) -> dict[str, Any] | No
         return {"is": "names", "items": array.tolist()}  # feature_names_in_ of scikit-learn
     plain = isinstance(value, np.generic) or type(value) is np.ndarray
     if not plain or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise Foreign(f"{place} is an array of {array.dtype}")
-    return _put_aside(array, "array" if type(value) is np.ndarray else "scalar", place, arrays)
+        raise Unserializable(f"{place} of dtype {array.dtype}")
+    return _store_array(array, "array" if type(value) is np.ndarray else "scalar", place, arrays)
 
 
-def _put_aside(array: NDArray[Any], kind: str, place: str, arrays: Arrays) -> dict[str, Any]:
-    while place in arrays:  # keys of a dict may have dots
+def _store_array(array: NDArray[Any], kind: str, place: str, arrays: Arrays) -> dict[str, Any]:
+    while place in arrays:  # keys of a dict may contain dots
         place += "_"
     arrays[place] = array
     return {"is": kind, "name": place}
 
 
 def _encode_object(value: Any, place: str, arrays: Arrays) -> dict[str, Any]:
-    def inside(items: Any) -> dict[str, Any]:
+    def encoded(items: Any) -> dict[str, Any]:
         return {name: encode(item, f"{place}.{name}", arrays) for name, item in items}
 
     if type(value) is tuple:
         items = [encode(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
         return {"is": "tuple", "items": items}
     if type(value) is dict and all(type(key) is str for key in value):
-        return {"is": "dict", "items": inside(value.items())}
+        return {"is": "dict", "items": encoded(value.items())}
     if (state := _random.state_of(value)) is not None:
         return {"is": "random", "state": encode(state, place, arrays)}
     if isinstance(value, tuple) and (name := _classes.record_name(value)):
-        fields = inside(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
+        fields = encoded(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
         return {"is": "record", "class": name, "fields": fields}
     if found := _classes.component_name(value):
-        fields = inside((field.name, getattr(value, field.name)) for field in fields_of(value))
+        fields = encoded((field.name, getattr(value, field.name)) for field in fields_of(value))
         return {"is": "component", "room": found[0], "name": found[1], "fields": fields}
-    raise Foreign(f"{place} is a {type(value).__name__}")
+    raise Unserializable(f"{place} of type {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""Estimators in files: what is written, and how it is read back."""
+"""Save and load estimators."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,25 +9,25 @@ from typing import Any, BinaryIO, NamedTuple
 from thalweg.checkpoint import _content, _format
 from thalweg.checkpoint._decode import describe
 from thalweg.checkpoint._format import Fault
-from thalweg.checkpoint._write import write_whole
+from thalweg.checkpoint._write import write_atomically
 from thalweg.errors import CheckpointError
 
 __all__ = ["Checkpoint", "Manifest", "load", "read_manifest", "restore", "save", "verify"]
 
 
 class Checkpoint(NamedTuple):
-    """What :func:`load` reads from a file.
+    """Result of :func:`load` and :func:`restore`.
 
     Attributes
     ----------
     estimator : estimator
-        As it was saved.
+        The estimator.
     position : Position or None
-        How far the stream had been taken in.
+        Position in the stream.
     batch_size : int or None
-        Samples in a batch of that stream.
+        Number of samples per batch of the stream.
     extra : dict
-        What the caller had put there.
+        Data of the caller.
     version : str
         Version of the library that wrote the file.
 
@@ -48,22 +48,22 @@ class Checkpoint(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a file says about itself, without its arrays.
+    """Description of a checkpoint, without the values of its arrays.
 
     Attributes
     ----------
     estimator : str
         Name of the class.
     parameters : dict
-        Numbers and texts as they are; of anything else a short description.
+        Numbers and strings unchanged; a short description of other values.
     arrays : dict of str to (str, tuple of int)
-        Number type and shape of each array, by the attribute that it belongs to.
+        Dtype and shape of each array, by attribute name.
     position : tuple of (epoch, sample) or None
-        How far the stream had been taken in.
+        Position in the stream.
     batch_size : int or None
-        Samples in a batch of that stream.
+        Number of samples per batch of the stream.
     extra : dict
-        What the caller had put there.
+        Data of the caller.
     version : str
         Version of the library that wrote the file.
     n_bytes : int
@@ -96,26 +96,26 @@ def save(
     batch_size: int | None = None,
     extra: dict[str, Any] | None = None,
 ) -> Path:
-    """Write an estimator into a file, which is there as a whole or not at all.
+    """Write an estimator to a file, atomically.
 
     Parameters
     ----------
     path : path
-        The file; one that is there is replaced.
+        Output file; an existing one is replaced.
     estimator : estimator
-        Of the library, fitted or not. Parameters that are objects or functions of your own, such
-        as ``callback``, are left out, and given again to :func:`load`.
+        Estimator of the library, fitted or not. Parameters that are your own objects or functions,
+        such as ``callback``, are not saved; pass them to :func:`load` again.
     position : Position or None, default=None
-        How far a stream has been taken in.
+        Position in a stream.
     batch_size : int or None, default=None
-        Samples in a batch of that stream.
+        Number of samples per batch of the stream.
     extra : dict or None, default=None
-        Anything that JSON can hold, for the caller's own use.
+        JSON-serializable data of the caller.
 
     Returns
     -------
     Path
-        The file.
+        Path of the file.
 
     Examples
     --------
@@ -128,29 +128,29 @@ def save(
     True
     """
     path = Path(path)
-    content, arrays = _content.of(estimator, position, batch_size, extra)
+    content, arrays = _content.build(estimator, position, batch_size, extra)
     try:
-        write_whole(path, _format.pack(content, arrays))
+        write_atomically(path, _format.pack(content, arrays))
     except Fault as fault:
-        raise CheckpointError(f"{path} cannot be written, since it {fault}.") from None
+        raise CheckpointError(f"{path} cannot be written: it {fault}.") from None
     return path
 
 
 def load(path: str | PathLike[str], **given: Any) -> Checkpoint:
-    """Read an estimator from a file. Nothing of the file is executed.
+    """Read an estimator from a file, without executing code from it.
 
     Parameters
     ----------
     path : path
-        A file that :func:`save` has written.
+        File written by :func:`save`.
     **given
-        Parameters that were left out, since they were objects or functions of your own: without
-        them, ``callback`` is None, and others are asked for.
+        Parameters that were not saved because they are your own objects or functions. ``callback``
+        is None by default; the others are required.
 
     Returns
     -------
     Checkpoint
-        With the estimator, and the position in its stream.
+        The estimator, and the position in its stream.
 
     Examples
     --------
@@ -161,25 +161,25 @@ def load(path: str | PathLike[str], **given: Any) -> Checkpoint:
     Position(epoch=0, sample=64)
     """
     with _opened(path) as (file, size):
-        content, arrays = _whole(file, size)
-        return _checkpoint(_content.estimator(content, arrays, given), content)
+        content, arrays = _read(file, size)
+        return _checkpoint(_content.make_estimator(content, arrays, given), content)
 
 
 def restore(path: str | PathLike[str], estimator: Any) -> Checkpoint:
-    """Put what a file has learned into an estimator with the same parameters.
+    """Restore the saved state into an estimator with the same parameters.
 
     Parameters
     ----------
     path : path
-        A file that :func:`save` has written.
+        File written by :func:`save`.
     estimator : estimator
-        What it has learned is replaced. Objects and functions of your own stay; random generators
-        are set to where they were.
+        Its state is replaced. Your own objects and functions are kept; random generators are set
+        to their saved state.
 
     Returns
     -------
     Checkpoint
-        With this estimator, and the position in its stream.
+        This estimator, and the position in its stream.
 
     Examples
     --------
@@ -193,18 +193,18 @@ def restore(path: str | PathLike[str], estimator: Any) -> Checkpoint:
     True
     """
     with _opened(path) as (file, size):
-        content, arrays = _whole(file, size)
-        _content.put_into(estimator, content, arrays, path)
+        content, arrays = _read(file, size)
+        _content.restore_state(estimator, content, arrays, path)
         return _checkpoint(estimator, content)
 
 
 def read_manifest(path: str | PathLike[str]) -> Manifest:
-    """Return what a checkpoint says about itself; its arrays are not read.
+    """Read the description of a checkpoint, without its arrays.
 
     Parameters
     ----------
     path : path
-        A file that :func:`save` has written.
+        File written by :func:`save`.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def read_manifest(path: str | PathLike[str]) -> Manifest:
 
 
 def verify(path: str | PathLike[str]) -> None:
-    """Raise a CheckpointError unless a file is whole and undamaged.
+    """Raise a CheckpointError unless a file is complete and undamaged.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def verify(path: str | PathLike[str]) -> None:
         _format.check_arrays(file, header.specs)
 
 
-def _whole(file: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(file: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, Any]]:
     header = _format.read_header(file, size)
     content = _content.checked(header.content)
     return content, _format.read_arrays(file, header.specs)
@@ -267,7 +267,7 @@ def _checkpoint(estimator: Any, content: dict[str, Any]) -> Checkpoint:
 
 @contextmanager
 def _opened(path: str | PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
-    """Open a file with its size; what is wrong with it becomes one error that names it."""
+    """Open a file and return its size; convert faults to a CheckpointError with its path."""
     try:
         if Path(path).exists() and not Path(path).is_file():
             raise Fault("is not a file")
@@ -275,10 +275,10 @@ def _opened(path: str | PathLike[str]) -> Iterator[tuple[BinaryIO, int]]:
             yield file, fstat(file.fileno()).st_size
     except Fault as fault:
         raise CheckpointError(
-            f"{path} {fault}. Use a file that thalweg.checkpoint has written, or an earlier one."
+            f"{path} {fault}. Use an intact file written by thalweg.checkpoint."
         ) from fault
     except OSError as error:
         raise CheckpointError(
-            f"{path} should be a checkpoint, but it cannot be read ({error.strerror or error}). "
+            f"{path} must be a checkpoint, got an unreadable file ({error.strerror or error}). "
             "Check the path."
         ) from error

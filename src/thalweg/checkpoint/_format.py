@@ -1,17 +1,17 @@
-r"""The file of a checkpoint: a preamble, a header in JSON, and the bytes of the arrays.
+r"""Read and write the file format: a preamble, a JSON header, and the bytes of the arrays.
 
 ::
 
-    8 bytes   the mark b"thalweg\0"
-    4 bytes   the number of the schema, little-endian like all that follows
-    4 bytes   the length of the header
+    8 bytes   magic bytes b"thalweg\0"
+    4 bytes   schema number; all numbers are little-endian
+    4 bytes   length of the header
     32 bytes  SHA-256 of the 16 bytes above and of the header
-    header    JSON: what the manifest says, and the table of the arrays
-    arrays    their bytes, one after the other, without anything in between
+    header    JSON: the manifest and the table of arrays
+    arrays    their bytes, without padding
 
-The table has the name, type, shape, order of axes and SHA-256 of each array. Where an array begins
-is not written down: it follows from the sizes of those before it, so nothing can overlap, and all
-sizes together have to be the size of the file, before any array is given room.
+The table has the name, dtype, shape, axis order and SHA-256 of each array. Offsets are not stored:
+they follow from the sizes, so arrays cannot overlap. The sizes must add up to the size of the file
+before any memory is allocated.
 """
 
 import json
@@ -38,21 +38,23 @@ __all__ = [
 SCHEMA = 1
 _MARK = b"thalweg\0"
 _NUMBERS = struct.Struct("<II")
-_DIGEST = 32
-_BEGIN = len(_MARK) + _NUMBERS.size + _DIGEST
-_LONGEST = 2**24  # bytes of a header
-_DEEPEST = 32  # brackets within brackets
-_AXES = 8
-_BLOCK = 2**20
+_DIGEST_BYTES = 32  # SHA-256
+_PREAMBLE_BYTES = len(_MARK) + _NUMBERS.size + _DIGEST_BYTES
+# Safety limits for hostile files: far above those of any estimator.
+_MAX_HEADER_BYTES = 2**24
+_MAX_NESTING = 32  # nested brackets in the header
+_MAX_AXES = 8
+_MAX_SIZE = 2**62  # entries and bytes: keeps products of sizes within 64 bits
+_READ_BYTES = 2**20  # read at a time; affects memory only
 _TYPES = ("|b1", "|i1", "|u1", *(f"<{kind}{size}" for kind in "iuf" for size in (2, 4, 8)))
 
 
-class Fault(Exception):  # noqa: N818 - the reader of a path makes an error of it
-    """What is wrong with a file, as the end of a sentence that begins with its name."""
+class Fault(Exception):  # noqa: N818 - internal: converted to a public error
+    """A fault of a file: a phrase that follows the path in an error message."""
 
 
 class Spec(NamedTuple):
-    """An array of the table; with its axes in this order it is contiguous."""
+    """An entry of the table of arrays; the array is contiguous with its axes in this order."""
 
     name: str
     dtype: str
@@ -62,12 +64,12 @@ class Spec(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes in the file."""
+        """Number of bytes in the file."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 class Header(NamedTuple):
-    """What a file says about itself."""
+    """Parsed header of a file."""
 
     content: dict[str, Any]
     specs: tuple[Spec, ...]
@@ -75,70 +77,80 @@ class Header(NamedTuple):
 
 def pack(content: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Iterator[bytes | memoryview]:
     """Yield the bytes of a file with this content and these arrays."""
-    laid = {name: _lay(array) for name, array in arrays.items()}
+    ordered = {name: _contiguous(array) for name, array in arrays.items()}
     table = [
         [name, flat.dtype.str, list(arrays[name].shape), axes, sha256(_raw(flat)).hexdigest()]
-        for name, (flat, axes) in laid.items()
+        for name, (flat, axes) in ordered.items()
     ]
     header = json.dumps({"content": content, "arrays": table}, allow_nan=False).encode("ascii")
-    _check_extent(header)
+    _check_header(header)
     begin = _MARK + _NUMBERS.pack(SCHEMA, len(header))
     yield begin + sha256(begin + header).digest() + header
-    for flat, _ in laid.values():
+    for flat, _ in ordered.values():
         yield _raw(flat)
 
 
 def read_header(file: BinaryIO, size: int) -> Header:
-    """Return the header of a file of so many bytes, and leave the file where the arrays begin."""
-    begin = file.read(_BEGIN)
+    """Read the header of a file of ``size`` bytes; leaves the file at the first array."""
+    begin = file.read(_PREAMBLE_BYTES)
     if begin[: len(_MARK)] != _MARK:
         raise Fault("is not a checkpoint")
-    if len(begin) < _BEGIN:
-        raise Fault(f"ends after {len(begin)} bytes, in the middle of its preamble")
+    if len(begin) < _PREAMBLE_BYTES:
+        raise Fault(f"is truncated after {len(begin)} bytes, within the preamble")
     schema, length = _NUMBERS.unpack_from(begin, len(_MARK))
     if schema > SCHEMA:
-        raise Fault(f"is of schema {schema}, and only a later version of the library can read it")
-    if length > _LONGEST:
-        raise Fault(f"has a header of {length} bytes, of which {_LONGEST} are the most")
-    if length > size - _BEGIN:
-        raise Fault(f"should have a header of {length} bytes, but has {size - _BEGIN} in all")
+        raise Fault(f"has schema {schema} and needs a later version of the library")
+    if length > _MAX_HEADER_BYTES:
+        raise Fault(_too_long(length))
+    if length > size - _PREAMBLE_BYTES:
+        raise Fault(
+            f"must have a header of {length} bytes, got {size - _PREAMBLE_BYTES} after the preamble"
+        )
     header = file.read(length)
-    if sha256(begin[:-_DIGEST] + header).digest() != begin[-_DIGEST:]:
-        raise Fault("is damaged: its header has not the digest that was written")
+    if sha256(begin[:-_DIGEST_BYTES] + header).digest() != begin[-_DIGEST_BYTES:]:
+        raise Fault("is damaged: the digest of the header does not match")
     content, specs = _parsed(header)
-    wanted = _BEGIN + length + sum(spec.n_bytes for spec in specs)
-    if wanted != size:
-        raise Fault(f"should have {wanted} bytes by its header, but has {size}")
+    expected = _PREAMBLE_BYTES + length + sum(spec.n_bytes for spec in specs)
+    if expected != size:
+        raise Fault(f"must have {expected} bytes by its header, got {size}")
     return Header(content, specs)
 
 
 def read_arrays(file: BinaryIO, specs: tuple[Spec, ...]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file whose header was read and fits its size."""
+    """Read the arrays of a file that :func:`read_header` has checked."""
     arrays = {}
     for spec in specs:
         flat = np.empty([spec.shape[axis] for axis in spec.axes], np.dtype(spec.dtype))
         got = file.readinto(_raw(flat))  # type: ignore[attr-defined]
         if got != spec.n_bytes or sha256(_raw(flat)).hexdigest() != spec.digest:
-            raise Fault(f"is damaged: its array {spec.name!r} has not the digest that was written")
+            raise Fault(_damaged(spec))
         arrays[spec.name] = flat.transpose(np.argsort(spec.axes)) if spec.axes else flat
     return arrays
 
 
 def check_arrays(file: BinaryIO, specs: tuple[Spec, ...]) -> None:
-    """Compare the digests of the arrays, a block at a time."""
+    """Verify the digests of the arrays, one block at a time."""
     for spec in specs:
-        digest, missing = sha256(), spec.n_bytes
-        while missing and (block := file.read(min(missing, _BLOCK))):
+        digest, remaining = sha256(), spec.n_bytes
+        while remaining and (block := file.read(min(remaining, _READ_BYTES))):
             digest.update(block)
-            missing -= len(block)
-        if missing or digest.hexdigest() != spec.digest:
-            raise Fault(f"is damaged: its array {spec.name!r} has not the digest that was written")
+            remaining -= len(block)
+        if remaining or digest.hexdigest() != spec.digest:
+            raise Fault(_damaged(spec))
 
 
-def _lay(array: NDArray[Any]) -> tuple[NDArray[Any], list[int]]:
-    """Return an array with its axes in the order of memory, little-endian, and that order.
+def _damaged(spec: Spec) -> str:
+    return f"is damaged: the digest of the array {spec.name!r} does not match"
 
-    The order is kept since sums depend on it in their last bits.
+
+def _too_long(length: int) -> str:
+    return f"has a header of {length} bytes, more than the limit of {_MAX_HEADER_BYTES}"
+
+
+def _contiguous(array: NDArray[Any]) -> tuple[NDArray[Any], list[int]]:
+    """Return an array with axes in memory order, little-endian, and the order of the axes.
+
+    The order is kept because the rounding of sums depends on it.
     """
     axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     ordered = array.transpose(axes)
@@ -151,40 +163,41 @@ def _raw(flat: NDArray[Any]) -> memoryview:
 
 
 def _parsed(header: bytes) -> tuple[dict[str, Any], tuple[Spec, ...]]:
-    _check_extent(header)
+    _check_header(header)
     try:
-        found = json.loads(header.decode("ascii"), parse_constant=_refuse)
-        content, table = found["content"], found["arrays"]
+        parsed = json.loads(header.decode("ascii"), parse_constant=_reject_constant)
+        content, table = parsed["content"], parsed["arrays"]
         specs = tuple(_spec(*row) for row in table)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise Fault("has a header that is not one of a checkpoint") from error
+        raise Fault("has an invalid header") from error
     if not isinstance(content, dict) or len({spec.name for spec in specs}) < len(specs):
-        raise Fault("has a header that is not one of a checkpoint")
+        raise Fault("has an invalid header")
     return content, specs
 
 
-def _check_extent(header: bytes) -> None:
-    """Raise if a header is too long or too deep to be parsed safely."""
-    if len(header) > _LONGEST:
-        raise Fault(f"has a header of {len(header)} bytes, of which {_LONGEST} are the most")
+def _check_header(header: bytes) -> None:
+    """Raise if a header is too long or too deeply nested to be parsed safely."""
+    if len(header) > _MAX_HEADER_BYTES:
+        raise Fault(_too_long(len(header)))
     outside = b"".join(header.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
-    signs = np.frombuffer(outside, np.uint8)
-    steps = np.isin(signs, list(b"[{")).astype(np.int32) - np.isin(signs, list(b"]}"))
-    if np.cumsum(steps).max(initial=0) > _DEEPEST:
-        raise Fault(f"has a header with more than {_DEEPEST} brackets within one another")
+    characters = np.frombuffer(outside, np.uint8)
+    steps = np.isin(characters, list(b"[{")).astype(np.int32) - np.isin(characters, list(b"]}"))
+    if np.cumsum(steps).max(initial=0) > _MAX_NESTING:
+        raise Fault(f"has a header with more than {_MAX_NESTING} nested brackets")
 
 
 def _spec(name: Any, dtype: Any, shape: Any, axes: Any, digest: Any) -> Spec:
-    """Return a row of the table; what is not one is a ValueError."""
-    whole = all(type(n) is int and 0 <= n < 2**62 for n in (*shape, *axes))
-    if not (isinstance(name, str) and dtype in _TYPES and isinstance(digest, str) and whole):
+    """Return a row of the table; raise ValueError if it is invalid."""
+    sizes = all(type(n) is int and 0 <= n < _MAX_SIZE for n in (*shape, *axes))
+    if not (isinstance(name, str) and dtype in _TYPES and isinstance(digest, str) and sizes):
         raise ValueError
     spec = Spec(name, dtype, tuple(shape), tuple(axes), digest)
-    widest = prod(max(n, 1) for n in shape) * np.dtype(dtype).itemsize
-    if len(shape) > _AXES or sorted(axes) != list(range(len(shape))) or widest >= 2**62:
+    n_bytes = prod(max(n, 1) for n in shape) * np.dtype(dtype).itemsize
+    permutation = sorted(axes) == list(range(len(shape)))
+    if len(shape) > _MAX_AXES or not permutation or n_bytes >= _MAX_SIZE:
         raise ValueError
     return spec
 
 
-def _refuse(constant: str) -> Any:
+def _reject_constant(constant: str) -> Any:
     raise ValueError(constant)

@@ -1,4 +1,4 @@
-"""Numbered checkpoints in a folder, of which the last few are kept."""
+"""Write numbered checkpoints to a folder and keep the last few."""
 
 import re
 import time
@@ -18,22 +18,22 @@ _NAME = re.compile(r"checkpoint-(\d{8,})\.thalweg")
 
 
 class Keeper:
-    """Writes checkpoints into a folder as a run goes on, and keeps the last of them.
+    """Write checkpoints to a folder during a run, and keep the last few.
 
-    A folder is for one run at a time.
+    Use a folder for one run at a time.
 
     Parameters
     ----------
     directory : path
-        The folder; made if it is not there.
+        Folder; created if needed.
     every : int or None, default=None
-        Batches from one checkpoint to the next; None leaves it to the clock.
+        Number of batches between checkpoints; None uses only the time.
     seconds : float or None, default=30.0
-        Seconds after which a checkpoint is due in any case; None leaves it to the batches.
+        Seconds between checkpoints; None uses only the number of batches.
     keep : int, default=3
-        How many are kept.
+        Number of checkpoints to keep.
     extra : dict or None, default=None
-        Anything that JSON can hold; goes into each file for the caller's own use.
+        JSON-serializable data of the caller, saved in each file.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Keeper:
             require_positive(seconds=seconds)
         self.directory = Path(directory)
         self.every, self.seconds, self.keep, self.extra = every, seconds, keep, extra
-        self._batches, self._begin = 0, time.monotonic()
+        self._n_batches, self._last_time = 0, time.monotonic()
 
     def write(
         self,
@@ -69,7 +69,7 @@ class Keeper:
         *,
         batch_size: int | None = None,
     ) -> Path:
-        """Write a checkpoint now, and remove those that are too old."""
+        """Write a checkpoint now, and remove the oldest ones."""
         self.prepare()
         old = _numbered(self.directory)
         number = 1 + max((number for number, _ in old), default=0)
@@ -77,22 +77,22 @@ class Keeper:
         save(path, estimator, position, batch_size=batch_size, extra=self.extra)
         for _, former in old[: max(len(old) + 1 - self.keep, 0)]:
             former.unlink(missing_ok=True)
-        self._batches, self._begin = 0, time.monotonic()
+        self._n_batches, self._last_time = 0, time.monotonic()
         return path
 
     def due_after_batch(self) -> bool:
-        """Count a batch, and tell whether a checkpoint is due after it."""
-        self._batches += 1
-        many = self.every is not None and self._batches >= self.every
-        late = self.seconds is not None and time.monotonic() - self._begin >= self.seconds
-        return many or late
+        """Count a batch, and return whether a checkpoint is due after it."""
+        self._n_batches += 1
+        by_count = self.every is not None and self._n_batches >= self.every
+        by_time = self.seconds is not None and time.monotonic() - self._last_time >= self.seconds
+        return by_count or by_time
 
     def used(self) -> bool:
-        """Tell whether there are checkpoints in the folder."""
+        """Return whether the folder contains checkpoints."""
         return bool(_numbered(self.directory))
 
     def prepare(self) -> None:
-        """Make sure of a folder to write in, and sweep out what a killed run did not finish."""
+        """Create the folder, check that it is writable, and remove incomplete files."""
         probe = self.directory / f".checkpoint-probe{PART}"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -101,24 +101,24 @@ class Keeper:
                 part.unlink(missing_ok=True)
         except OSError as error:
             raise CheckpointError(
-                f"{self.directory} should be a folder to write checkpoints in, but it is not "
-                f"({error.strerror or error}). Choose another one."
+                f"{self.directory} must be a writable folder, got an error "
+                f"({error.strerror or error}). Choose another folder."
             ) from error
 
 
 def latest(directory: str | PathLike[str]) -> Path | None:
-    """Return the newest checkpoint of a folder that is whole.
+    """Return the newest intact checkpoint of a folder.
 
     Parameters
     ----------
     directory : path
-        Where a :class:`Keeper` has written.
+        Folder of a :class:`Keeper`.
 
     Returns
     -------
     Path or None
-        None if there is no checkpoint. Damaged files are passed over with a warning; if there are
-        no others, that is an error.
+        None if the folder has no checkpoints. Damaged files are skipped with a warning; raises
+        ``CheckpointError`` if all are damaged.
 
     Examples
     --------
@@ -135,26 +135,26 @@ def latest(directory: str | PathLike[str]) -> Path | None:
         try:
             verify(path)
         except CheckpointError as error:
-            warnings.warn(f"A checkpoint is passed over: {error}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"Skipped a checkpoint: {error}", RuntimeWarning, stacklevel=2)
             fault = error
         else:
             return path
     if fault is not None:
         raise CheckpointError(
-            f"{directory} should have a checkpoint that is whole, but has none. Begin anew in "
-            "another folder."
+            f"{directory} must contain an intact checkpoint, got only damaged ones. Start a new "
+            "run in another folder."
         ) from fault
     return None
 
 
 def _numbered(directory: Path) -> list[tuple[int, Path]]:
-    """Return the checkpoints of a folder with their numbers, from the first to the last."""
+    """Return the numbers and paths of the checkpoints of a folder, in ascending order."""
     try:
         paths = list(directory.iterdir()) if directory.is_dir() else []
     except OSError as error:
         raise CheckpointError(
-            f"{directory} should be a folder of checkpoints, but it cannot be read "
-            f"({error.strerror or error}). Choose another one."
+            f"{directory} must be a readable folder, got an error ({error.strerror or error}). "
+            "Choose another folder."
         ) from error
     names = ((_NAME.fullmatch(path.name), path) for path in paths)
     return sorted((int(match[1]), path) for match, path in names if match)

@@ -1,4 +1,4 @@
-"""Random generators as numbers and arrays."""
+"""Convert random generators to numbers and arrays, and back."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ _BITS = {
     )
 }
 _LEGACY = "RandomState"
-# Places in a buffer: NumPy believes them, and would read beside it.
-_PLACES = {"pos": 624, "buffer_pos": 4}
+# Largest valid buffer indices: NumPy does not check them and would read out of bounds.
+_INDEX_LIMITS = {"pos": 624, "buffer_pos": 4}
 
 
 def state_of(value: Any) -> dict[str, Any] | None:
-    """Return the state of a Generator or RandomState; None for anything else."""
+    """Return the state of a Generator or RandomState; None for other values."""
     if isinstance(value, np.random.RandomState):
         state: Any = value.get_state(legacy=False)
         return {"made": _LEGACY, "state": dict(state)}
@@ -37,7 +37,7 @@ def generator(made: Any, state: Any) -> np.random.Generator | np.random.RandomSt
     """Return a generator in this state."""
     try:
         bits = _BITS[state["bit_generator"]]()
-        _check_places(state)
+        _check_indices(state)
         if made == _LEGACY:
             legacy = np.random.RandomState(bits)
             legacy.set_state(state)
@@ -45,11 +45,11 @@ def generator(made: Any, state: Any) -> np.random.Generator | np.random.RandomSt
         bits.state = state
         return np.random.Generator(bits)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise Fault("has a random state that is not one") from error
+        raise Fault("has an invalid random state") from error
 
 
-def _check_places(state: dict[str, Any]) -> None:
-    for place, last in _PLACES.items():
+def _check_indices(state: dict[str, Any]) -> None:
+    for name, last in _INDEX_LIMITS.items():
         for part in (state, state["state"]):
-            if place in part and not (type(part[place]) is int and 0 <= part[place] <= last):
-                raise ValueError(place)
+            if name in part and not (type(part[name]) is int and 0 <= part[name] <= last):
+                raise ValueError(name)

@@ -1,4 +1,4 @@
-"""A file is there as a whole or not at all."""
+"""Write files atomically."""
 
 import errno
 import os
@@ -9,16 +9,16 @@ from secrets import token_hex
 
 from thalweg.errors import CheckpointError
 
-__all__ = ["PART", "write_whole"]
+__all__ = ["PART", "write_atomically"]
 
-PART = ".part"  # ends the name of a file that is being written
+PART = ".part"  # suffix of incomplete files
 
 
-def write_whole(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
-    """Put blocks into a file that takes its name when all of it is on disk.
+def write_atomically(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
+    """Write blocks to a temporary file, flush it to disk, then rename it to ``path``.
 
-    Whatever happens, a file of this name is the former one or the new one. A write that fails
-    leaves nothing else behind; one that is killed leaves a file that ends in ``PART``.
+    ``path`` always is either the previous file or the complete new one. A failed write removes
+    the temporary file; a killed process leaves it, with the suffix ``PART``.
     """
     part = path.with_name(f".{path.name}.{token_hex(4)}{PART}")
     try:
@@ -31,8 +31,8 @@ def write_whole(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
         _sync(path.parent)
     except OSError as error:
         raise CheckpointError(
-            f"{path} should be written, but that failed ({error.strerror or error}). What was "
-            "there before is unharmed; make room, or choose another folder."
+            f"{path} must be writable, got an error ({error.strerror or error}). An existing file "
+            "is unchanged. Free some space, or choose another folder."
         ) from error
     finally:
         with suppress(OSError):
@@ -40,14 +40,14 @@ def write_whole(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Make a new name in a folder last."""
-    if os.name == "nt":  # a folder cannot be opened there
+    """Flush the directory entry of a renamed file to disk."""
+    if os.name == "nt":  # Windows cannot open folders
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that does not know this
+        if error.errno != errno.EINVAL:  # not supported by the file system
             raise
     finally:
         os.close(handle)
