@@ -37,6 +37,8 @@ class Master:
     alike : bool
         Whether all rows have the same function; then their order is fixed by their sizes, and
         cuts are shared, while supports are small.
+    unit : float
+        The size of the functions: HiGHS has absolute tolerances, so cuts are divided by it.
 
     Examples
     --------
@@ -50,8 +52,8 @@ class Master:
     (array([[0., 1., 1.]]), 0.0)
     """
 
-    def __init__(self, k: int, n: int, nonzeros: int, *, alike: bool) -> None:
-        self.k, self.n, self.nonzeros = k, n, nonzeros
+    def __init__(self, k: int, n: int, nonzeros: int, *, alike: bool, unit: float = 1.0) -> None:
+        self.k, self.n, self.nonzeros, self.unit = k, n, nonzeros, unit
         self.apart = k * n <= _SMALL
         self.alike = alike and self.apart
         self.bounds = k if self.apart else 1
@@ -94,10 +96,11 @@ class Master:
         if bound is None:  # the relaxation has no branches
             bound = result.fun
         chosen = nearest_sparse(result.x[:size].reshape(self.k, self.n), self.nonzeros)
-        return (chosen > 1e-6).astype(float), float(max(bound, 0.0))
+        return (chosen > 1e-6).astype(float), float(max(bound, 0.0)) * self.unit
 
     def _add(self, bound: int, places: Indices, slope: Array, constant: float) -> None:
         """Add eta_bound - <slope, y[places]> >= constant."""
+        slope, constant = slope / self.unit, constant / self.unit
         used = np.flatnonzero(slope)
         columns = np.append(places[used], self.k * self.n + bound)
         where = (np.zeros(len(columns), dtype=np.intp), columns)

@@ -15,18 +15,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thalweg._typing import Array, Indices, Mask
+from thalweg._typing import Array, Indices
 from thalweg.archetypes.descent import nearest_sparse
 from thalweg.archetypes.master import Master
 from thalweg.archetypes.problem import State
 from thalweg.archetypes.rows import Rows
 from thalweg.archetypes.starts import around
 from thalweg.prox.simplex import Simplex
+from thalweg.solvers.simplex import simplex_least_squares
 
-__all__ = ["Found", "OuterApproximation", "SupportValue", "largest_norm"]
+__all__ = ["Found", "OuterApproximation", "SupportValue", "largest_norm", "relative_gap"]
 
-# Steps on T for one support, at most: a cut is valid, if weaker, after any number of them.
-_STEPS = 100
+# Steps on T for one support, at most, and how often they are checked: a cut is valid, if weaker,
+# after any number of them.
+_STEPS, _CHECK = 100, 10
+# Differences below this share of the largest |x|^2 are rounding.
+_ROUNDING = 1e-12
 
 
 class SupportValue(NamedTuple):
@@ -67,7 +71,7 @@ class Found(NamedTuple):
     upper, lower : float
         The objective of (22) there, and a bound on its minimum.
     gap : float
-        (upper - lower) / upper.
+        OG of [A] 4.2.1, (upper - lower) / upper; 0 where the two are equal up to rounding.
     rounds : int
         How many masters were solved.
 
@@ -105,6 +109,20 @@ def largest_norm(rows: Rows, k: int) -> float:
     """
     norms = np.sqrt(rows.squares)
     return float(np.sqrt(k) * (norms.max() + np.sqrt(k) * norms.min()))
+
+
+def relative_gap(upper: float, lower: float, size: float) -> float:
+    """Return OG of [A] 4.2.1, (upper - lower) / upper, and 0 where both are equal up to rounding.
+
+    ``size`` is the largest |x|^2 of the data, to which rounding is relative.
+
+    Examples
+    --------
+    >>> from thalweg.archetypes.outer import relative_gap
+    >>> relative_gap(4.0, 3.0, 1.0), relative_gap(1e-20, 0.0, 1.0)
+    (0.25, 0.0)
+    """
+    return 0.0 if upper - lower <= _ROUNDING * size else (upper - lower) / upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,53 +167,85 @@ class OuterApproximation:
     def run(self, rows: Rows, nonzeros: int, start: Array | None = None) -> Found:
         """Alternate between F at a support and the best support by all cuts so far."""
         deadline = monotonic() + self.seconds
-        master = Master(self.k, rows.shape[1], nonzeros, alike=self.anchors is None)
-        Y = self._first(rows, nonzeros) if start is None else (start > 0).astype(float)
-        best, T, lower, rounds = None, None, 0.0, 0
-        while True:
-            value = self.value(rows, Y, T)
-            T = value.T
-            if best is None or value.upper.sum() < best[0]:
-                best = float(value.upper.sum()), Y, T
-            master.cut(Y, value)
-            left = deadline - monotonic()
-            if best[0] - lower <= self.gap * best[0] + 1e-12 * rows.squares.max() or left <= 0:
-                break
-            found = master.solve(left)
+        size = float(rows.squares.max(initial=0.0))
+        unit = 2.0 ** round(np.log2(size)) if size > 0.0 else 1.0
+        alike = self.anchors is None
+        master = Master(self.k, rows.shape[1], nonzeros, alike=alike, unit=unit)
+        supports = self._first(rows, nonzeros) if start is None else [(start > 0).astype(float)]
+        best, lower, rounds = self._visit(rows, supports, master, None), 0.0, 0
+        while relative_gap(best.value, lower, size) > self.gap and monotonic() < deadline:
+            found = master.solve(deadline - monotonic())
             if found is None:
                 break
-            Y, lower, rounds = found[0], max(lower, found[1]), rounds + 1
-            if best[0] - lower <= self.gap * best[0]:
-                break
-        upper, Y, T = best
-        gap = (upper - lower) / upper if upper > 0 else 0.0
-        return Found(self._state(rows, Y, T), upper, lower, max(gap, 0.0), rounds)
+            lower, rounds = max(lower, found[1]), rounds + 1
+            if relative_gap(best.value, lower, size) > self.gap:
+                best = self._visit(rows, [found[0]], master, best)
+        lower = min(lower, best.value)  # by rounding it can be above
+        gap = relative_gap(best.value, lower, size)
+        return Found(self._state(rows, best.Y, best.T), best.value, lower, gap, rounds)
+
+    def _visit(
+        self, rows: Rows, supports: list[Array], master: Master, best: "_Best | None"
+    ) -> "_Best":
+        """Evaluate F at supports, add their cuts to the master, and return the best so far."""
+        for Y in supports:
+            value = self.value(rows, Y, None if best is None else best.last)
+            master.cut(Y, value)
+            found = _Best(float(value.upper.sum()), Y, value.T, value.T)
+            if best is None or found.value < best.value:
+                best = found
+            best = best._replace(last=value.T)
+        assert best is not None
+        return best
 
     def value(self, rows: Rows, Y: Array, T: Array | None = None) -> SupportValue:
-        """Return F at Y, by accelerated projected gradient steps on T, with a certificate.
+        """Return F at Y with a certificate: exactly for a support, if samples are few.
 
         With phi(T, Y) the sum above, jointly convex, the tangent plane at any T lies below it;
         its minimum over T is phi minus the gap <slope, T> - min slope. So a cut is valid
         however far from the best T it was made.
         """
-        X, bounds = rows, self._bounds(rows)[None] * Y
-        V = self._shares(rows, T)
-        curve = 2.0 * (1.0 - self._kept) ** 2 * self._norm(X) ** 2
+        bounds, V = self._bounds(rows)[None] * Y, self._shares(rows, T)
+        whole = rows.gram is not None and bool(np.all((Y == 0.0) | (Y == 1.0)))
+        V = self._solved(rows, Y, V) if whole else self._descended(rows, bounds, V)
+        upper, gaps, excess = self._certified(rows, bounds, V)
+        lower = np.maximum(upper - gaps, 0.0)
+        return SupportValue(upper, lower, -2.0 * self._bounds(rows) * excess, self._weights(V))
+
+    def _solved(self, rows: Rows, Y: Array, V: Array) -> Array:
+        """Minimise |T X|^2 outside of a support, where it has no bounds: (25) for Y of 0 and 1."""
+        solution = V.copy()
+        for i, chosen in enumerate(Y):
+            outside = rows.columns(np.flatnonzero(chosen == 0.0).tolist())
+            gram = outside @ outside.T
+            target = np.zeros((1, len(gram)))
+            if self.anchors is not None:
+                target[0] = -self.share * (1.0 - self.share) * gram[self.anchors[i]]
+            gram *= (1.0 - self._kept) ** 2
+            solution[i], _ = simplex_least_squares(gram, target, V[i : i + 1])
+        return solution
+
+    def _descended(self, rows: Rows, bounds: Array, V: Array) -> Array:
+        """Take accelerated projected gradient steps until the certificate is small enough."""
+        curve = 2.0 * (1.0 - self._kept) ** 2 * self._norm(rows) ** 2
         ahead, t = V, 1.0
-        for step in range(_STEPS):
-            moved = Simplex().prox((ahead - self._slope(X, ahead, bounds)[0] / curve).T).T
+        for step in range(1, _STEPS + 1):
+            moved = Simplex().prox((ahead - self._slope(rows, ahead, bounds)[0] / curve).T).T
             if np.vdot(ahead - moved, moved - V) > 0:  # the momentum points uphill: start again
                 t = 1.0
             t_next = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
             ahead, V, t = moved + (t - 1.0) / t_next * (moved - V), moved, t_next
-            if step % 10 == 9 or step == _STEPS - 1:
-                slope, excess = self._slope(X, V, bounds)
-                upper = np.sum(excess**2, axis=1)
-                gaps = np.einsum("ij,ij->i", slope, V) - slope.min(axis=1)
+            if step % _CHECK == 0:
+                upper, gaps, _ = self._certified(rows, bounds, V)
                 if gaps.sum() <= 0.1 * self.gap * upper.sum():
                     break
-        lower = np.maximum(upper - gaps, 0.0)
-        return SupportValue(upper, lower, -2.0 * self._bounds(rows) * excess, self._weights(V))
+        return V
+
+    def _certified(self, rows: Rows, bounds: Array, V: Array) -> tuple[Array, Array, Array]:
+        """Return phi of each row, its distance from the minimum at most, and the excess."""
+        slope, excess = self._slope(rows, V, bounds)
+        gaps = np.einsum("ij,ij->i", slope, V) - slope.min(axis=1)
+        return np.sum(excess**2, axis=1), gaps, excess
 
     @property
     def _kept(self) -> float:
@@ -224,13 +274,21 @@ class OuterApproximation:
         free: Array = np.maximum(V, 0.0) / (1.0 - self.share)
         return free
 
-    def _first(self, rows: Rows, nonzeros: int) -> Array:
-        if self.anchors is None:
-            H = np.tile(rows.mixed(np.full((1, rows.shape[0]), 1.0 / rows.shape[0])), (self.k, 1))
+    def _first(self, rows: Rows, nonzeros: int) -> list[Array]:
+        """Return supports to begin with: of the anchors; or of the mean, and of one sample.
+
+        The sample is the one that loses least when it is cut to its share of the nonzeros.
+        """
+        m, n = rows.shape
+        if self.anchors is not None:
+            firsts = [rows.take(self.anchors)]
         else:
-            H = rows.take(self.anchors)
-        first: Mask = nearest_sparse(H, nonzeros) > 0
-        return first.astype(float)
+            kept = min(max(nonzeros // self.k, 1), n)
+            parts = [np.partition(block**2, n - kept, axis=1) for _, block in rows.blocks()]
+            least = np.argmin(np.concatenate([part[:, : n - kept].sum(axis=1) for part in parts]))
+            one = [rows.mixed(np.full((1, m), 1.0 / m)), rows.take([int(least)])]
+            firsts = [np.tile(row, (self.k, 1)) for row in one]
+        return [(nearest_sparse(H, nonzeros) > 0).astype(float) for H in firsts]
 
     def _state(self, rows: Rows, Y: Array, T: Array) -> State:
         H = np.minimum(rows.mixed(T), self._bounds(rows) * Y)
@@ -246,3 +304,12 @@ class OuterApproximation:
         if rows.gram is not None:
             return float(np.sqrt(max(np.linalg.eigvalsh(rows.gram)[-1], np.finfo(float).tiny)))
         return float(np.sqrt(rows.squares.sum()))
+
+
+class _Best(NamedTuple):
+    """The best support so far, its value and weights, and the weights found last."""
+
+    value: float
+    Y: Array
+    T: Array
+    last: Array

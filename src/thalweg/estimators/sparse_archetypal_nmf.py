@@ -11,6 +11,7 @@ from scipy import sparse
 
 from thalweg._typing import Array, Indices, Mask
 from thalweg.archetypes import Point, Problem, Rows, State, starts
+from thalweg.archetypes.certificate import Certificate
 from thalweg.archetypes.codes import SimplexCodes
 from thalweg.archetypes.descent import Descent, Ended, Watch
 from thalweg.archetypes.local_search import LocalSearch
@@ -114,6 +115,16 @@ class SparseArchetypalNMF(Factorization):
         Sweeps of all starts; places that nonzeros changed on the path that was kept.
     outlier_share_ : float
         0: this model has no outliers.
+    bound_ : float
+        Only with ``start="mip"`` and data without gaps: a lower bound on |components - hull|^2 for
+        all components with ``sparsity`` nonzeros, [A] (22). So no fit has an objective below
+        ``weight * bound_``.
+    gap_ : float
+        With ``bound_``: how far it is from the best components found for (22), relative to their
+        value. 0 if they are the best ones.
+    start_guarantee_ : float
+        With ``bound_``: Proposition 5 of [A], a bound on (objective_ - minimum) / objective_ from
+        the start; inf if ``bound_`` is 0. See Notes.
     history_ : list of Progress
         Only with ``keep_history=True``.
     n_samples_seen_, n_features_in_ : int
@@ -124,6 +135,13 @@ class SparseArchetypalNMF(Factorization):
     Gaps, marked by ``NaN``, begin as the mean of their feature and are set to
     ``codes @ components_`` after each problem of the path but the last: the objective is that of
     the data so completed. Codes of new samples leave gaps out.
+
+    Proposition 5: with the objective Phi(H) = D(X, H) + weight D(H, X), its minimum is at least
+    weight times ``bound_``, since D(X, H) >= 0. A descent from the start S ends at or below
+    Phi(S), so that (objective_ - minimum) / objective_ is at most (Phi(S) - weight bound_) /
+    (weight bound_). Along a path the larger of Phi(S) and ``objective_`` takes its place. It says
+    most for a large ``weight``; 1 - weight bound_ / objective_ is a bound as well, and is never
+    above it.
 
     References
     ----------
@@ -223,6 +241,10 @@ class SparseArchetypalNMF(Factorization):
                 lowest = min(best, key=lambda run: run.ended.point.objective)
                 ran = [self._shown(lowest.searched(problem, self._search(), self._note), problem)]
             self._keep(ran[0])
+        certificate = self.__dict__.pop("_certificate", None)
+        if certificate is not None and seen is None:
+            self.bound_, self.gap_ = certificate.bound, certificate.gap
+            self.start_guarantee_ = certificate.guarantee(problem.weight, self.objective_)
         return self
 
     def _encoder(self) -> Encoder:
@@ -233,7 +255,8 @@ class SparseArchetypalNMF(Factorization):
         self.outlier_share_ = 0.0
         self.n_iter_ = 0
         self._dtype = dtype
-        self.__dict__.pop("history_", None)  # of an earlier fit
+        for name in ("history_", "bound_", "gap_", "start_guarantee_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
         if self.keep_history:
             self.history_: list[Progress] = []
 
@@ -357,12 +380,14 @@ class SparseArchetypalNMF(Factorization):
         """Return the better of (22) and (22) around projections, by (17) after a few sweeps."""
         rows, seconds = problem.rows, float(self.mip_time) / 2
         nonzeros = problem.nonzeros or k * rows.shape[1]
-        states = [
-            OuterApproximation(k, anchors, seconds=seconds).run(rows, nonzeros).state
+        found = [
+            OuterApproximation(k, anchors, seconds=seconds).run(rows, nonzeros)
             for anchors in (None, starts.projections(rows, k))
         ]
         short = Descent(max_sweeps=_SHORT, swaps=False)
-        return min(states, key=lambda state: short.run(problem, state).point.objective)
+        best = min(found, key=lambda one: short.run(problem, one.state).point.objective).state
+        self._certificate = Certificate.of(problem, best, *found)
+        return best
 
 
 def _nearest(rows: Rows, H: Array) -> Indices:
