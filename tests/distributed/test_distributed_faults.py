@@ -83,7 +83,7 @@ def test_a_block_that_kills_every_worker_is_told(mixed: Array, client: Any) -> N
 
     client.run_on_scheduler(allow_failures, 0)
     try:
-        with pytest.raises(BlockError, match=r"Block 1, .*KilledWorker"):
+        with pytest.raises(BlockError, match=r"Block 1 .*KilledWorker"):
             distributed.fit(RobustNMF(3), [mixed[:9], dask.delayed(poison)()], client=client)
     finally:
         client.run_on_scheduler(allow_failures, 3)

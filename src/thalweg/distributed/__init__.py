@@ -1,12 +1,11 @@
-"""The same fits on a Dask cluster: blocks stay where they are, statistics are added up.
+"""Distributed fits on a Dask cluster: workers encode blocks of rows, and return statistics.
 
-A round sends the dictionary to the workers. Each of them encodes its blocks of rows and sends back
-what the update needs to know of them; the centre adds that up in the order of the blocks and moves
-the dictionary. So the result does not depend on the number of workers. Without a client the same
-functions run here, one block after the other.
+In each round, the dictionary is sent to the workers. Each worker encodes its blocks of rows and
+returns the statistics that the update needs. The central process adds them in the order of the
+blocks and updates the dictionary, so that the result does not depend on the number of workers.
+Without a client the same functions run in this process, one block after the other.
 
-Dask is used as it is, and needed only for its own collections and for a client:
-``pip install 'thalweg[dask]'``.
+Dask is needed only for its own collections and for a client: ``pip install 'thalweg[dask]'``.
 """
 
 from thalweg.distributed._fit import fit

@@ -1,4 +1,4 @@
-"""Data as a list of blocks of rows, each of which a worker can get hold of by itself."""
+"""Data as a list of blocks of rows, each of which a worker can load on its own."""
 
 import pickle
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ from thalweg.streams import Stream
 
 __all__ = ["Blocks", "Held", "Lazy", "Read", "blocks_of", "plain"]
 
-# Rows of a block if nothing else tells: a multiple of what an encoder has at work at a time.
+# Default number of rows per block: a multiple of the number that an encoder processes at once.
 _ROWS = 4096
-# A stream that takes more bytes than this holds its samples, which are then sent block by block.
-_SMALL = 2**16
+# Pickled size in bytes above which a stream contains its samples, which are then sent as blocks.
+_MAX_STREAM_BYTES = 2**16
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Rows that are in memory here."""
+    """Rows in the memory of the central process."""
 
     X: Any
 
@@ -40,7 +40,7 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Rows of a stream that a worker opens by itself."""
+    """Rows of a stream, which the worker opens and reads."""
 
     stream: Stream
     start: int
@@ -51,20 +51,20 @@ class Read:
         for batch in self.stream.batches(self.rows, self.start):
             return batch.X
         raise InputError(
-            f"The stream should have samples from number {self.start} on, but it has not. It may "
-            "have been cut short meanwhile; check its source."
+            f"The stream must have more than {self.start} samples, got fewer. "
+            "The file may have been truncated: check its source."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Lazy:
-    """Rows that Dask makes when they are asked for; ``rows`` is None where it cannot tell."""
+    """Rows that Dask computes on demand; ``rows`` is None if their number is unknown."""
 
     delayed: Any
     rows: int | None = None
 
     def load(self) -> Any:
-        """Make the rows, here."""
+        """Compute the rows in this process."""
         return self.delayed.compute(scheduler="synchronous")
 
 
@@ -73,7 +73,7 @@ Block = Held | Read | Lazy
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The blocks in their order, and the names of the columns where there are some."""
+    """The blocks in order, and the names of the columns if there are any."""
 
     blocks: list[Block]
     names: list[str] | None = None
@@ -83,13 +83,13 @@ class Blocks:
         return len(self.blocks)
 
     def rows(self, which: list[int]) -> int | None:
-        """Return how many rows some blocks have, where that is known."""
+        """Return the number of rows of the blocks ``which``, or None if it is unknown."""
         counts = [self.blocks[i].rows for i in which]
         return None if None in counts else sum(filter(None, counts))
 
 
 def blocks_of(X: Any, size: int | None) -> Blocks:
-    """Cut data into blocks."""
+    """Split data into blocks of rows."""
     if size is not None:
         require_whole(1, block_size=size)
     kind = collection(X)
@@ -104,20 +104,20 @@ def blocks_of(X: Any, size: int | None) -> Blocks:
         cuts = range(0, rows.shape[0], size or _ROWS)
         made = Blocks([Held(rows[i : i + (size or _ROWS)]) for i in cuts], _names(X))
     if not made.blocks:
-        raise InputError("There should be one block at least, but none came. Check the data.")
+        raise InputError("The data must have at least one block, got none. Check the data.")
     return made
 
 
 def plain(X: Any) -> Any:
-    """Return a block as an array or a sparse matrix; frames come as blocks, too."""
+    """Return a block as an array or a sparse matrix; DataFrames are converted."""
     return X.to_numpy() if hasattr(X, "to_numpy") else X
 
 
 def _of_array(X: Any, size: int | None) -> Blocks:
     if X.ndim != 2:
         raise InputError(
-            f"A Dask array should have one row per sample, but one of {X.ndim} axes came. Use "
-            "reshape to make it two."
+            f"A Dask array must have two axes, samples and features, got {X.ndim}. "
+            "Use reshape to make it two."
         )
     X = X.rechunk({1: -1} if size is None else {0: size, 1: -1})
     parts = X.to_delayed().ravel().tolist()
@@ -128,14 +128,14 @@ def _of_array(X: Any, size: int | None) -> Blocks:
 def _of_frame(X: Any, size: int | None) -> Blocks:
     if size is not None:
         raise InputError(
-            "A Dask DataFrame comes in its partitions, but block_size came, too. Use "
-            "X.repartition(...), and leave block_size out."
+            f"block_size must be None for a Dask DataFrame, whose blocks are its partitions, got "
+            f"{size}. Use X.repartition(...) instead."
         )
     return Blocks([Lazy(part) for part in X.to_delayed()], _names(X))
 
 
 def _of_stream(stream: Stream, size: int) -> Iterator[Block]:
-    if len(pickle.dumps(stream)) > _SMALL:
+    if len(pickle.dumps(stream)) > _MAX_STREAM_BYTES:
         yield from (Held(batch.X) for batch in stream.batches(size))
         return
     total = stream.n_samples
@@ -154,15 +154,14 @@ def _listed(part: Any) -> Block:
 
 
 def _matrix(X: Any) -> Any:
-    """Return what can be cut into rows."""
+    """Return an array or CSR matrix that can be sliced into rows."""
     if sparse.issparse(X):
         return X.tocsr()
     rows = np.asarray(plain(X))
     if rows.ndim != 2:
         raise InputError(
-            "X should be an array, a Dask array or DataFrame, a stream, or a list of blocks with "
-            f"one row per sample, but {type(X).__name__} of shape {rows.shape} came. Give "
-            "numbers in rows."
+            "X must be an array, a Dask array or DataFrame, a stream, or a list of blocks, with "
+            f"one row per sample, got {type(X).__name__} of shape {rows.shape}."
         )
     return rows
 

@@ -1,4 +1,4 @@
-"""Who does the work: the workers of a cluster, or this process, one block after the other."""
+"""Executors: the workers of a cluster, or this process, one block after the other."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -10,18 +10,18 @@ from thalweg.errors import BlockError, ClusterError
 
 __all__ = ["Cluster", "Crew", "Here", "crew_of"]
 
-# Data that are in memory here, and dictionaries, travel inside of tasks: what a worker that died
-# had of them is then sent again by the scheduler. Dask warns of large tasks; these are meant.
+# Data of this process and dictionaries are part of the task graph, so that the scheduler can send
+# them again after a worker dies. This silences the warning of Dask about large graphs.
 _LARGE = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
 
 
 class Crew(Protocol):
-    """Applies functions to blocks; what they return may stay where it was made."""
+    """An executor: applies functions to blocks; the results may stay on the workers."""
 
     blocks: Blocks
 
     def share(self, value: Any) -> Any:
-        """Return a handle of something that all blocks need."""
+        """Return a handle of a value that all blocks need."""
         ...
 
     def map(
@@ -32,23 +32,23 @@ class Crew(Protocol):
         *common: Any,
         each: Sequence[Any] = (),
     ) -> list[Any]:
-        """Return handles of ``function(X, *common)`` for some blocks X, in their order.
+        """Return handles of ``function(X, *common)`` for the blocks X of ``which``, in order.
 
-        ``each`` has one more argument for each of the blocks, such as a handle of its state.
+        ``each`` has one more argument for each block, such as a handle of its state.
         """
         ...
 
     def follow(self, task: str, function: Callable[[Any], Any], handles: list[Any]) -> list[Any]:
-        """Return handles of a function of what is behind other handles."""
+        """Return handles of the function applied to the results of other handles."""
         ...
 
     def collect(self, handles: list[Any], which: Sequence[int]) -> list[Any]:
-        """Return what is behind the handles, or raise what the first of the blocks raised."""
+        """Return the results of the handles, or raise the error of the first block that failed."""
         ...
 
 
 class Here:
-    """One process, this one; a handle is the value itself."""
+    """Executor in this process; a handle is the value itself."""
 
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
@@ -66,14 +66,14 @@ class Here:
         each: Sequence[Any] = (),
     ) -> list[Any]:
         """Apply the function to one block after the other."""
-        done = []
+        results = []
         for place, i in enumerate(which):
             try:
                 one = self.blocks.blocks[i]
-                done.append(_apply(one, list(each[place : place + 1]), function, list(common)))
+                results.append(_apply(one, list(each[place : place + 1]), function, list(common)))
             except Exception as error:
-                raise _blamed(self.blocks.kind, i, error) from error
-        return done
+                raise _block_error(self.blocks.kind, i, error) from error
+        return results
 
     def follow(self, task: str, function: Callable[[Any], Any], handles: list[Any]) -> list[Any]:
         """Apply the function to one value after the other."""
@@ -85,10 +85,10 @@ class Here:
 
 
 class Cluster:
-    """The workers of a client; a handle is a future, and all of them are pure functions.
+    """Executor on the workers of a Dask client; a handle is a future of a pure function.
 
-    The scheduler makes again what a worker had when it died, from the futures before, back to
-    the blocks and the dictionaries.
+    If a worker dies, the scheduler recomputes its results from earlier futures, back to the blocks
+    and the dictionaries.
     """
 
     def __init__(self, blocks: Blocks, client: Any) -> None:
@@ -100,7 +100,7 @@ class Cluster:
         self._held = dict(zip(held, made, strict=True))
 
     def share(self, value: Any) -> Any:
-        """Send something to a worker, from which the others fetch it."""
+        """Send a value to one worker, from which the others fetch it."""
         return self._submit("dictionary", _same, [value])[0]
 
     def map(
@@ -117,7 +117,7 @@ class Cluster:
         return self._submit(task, _apply, sources, more, called=function, common=list(common))
 
     def follow(self, task: str, function: Callable[[Any], Any], handles: list[Any]) -> list[Any]:
-        """Submit a task for each handle, which runs where the handle is."""
+        """Submit a task for each handle, which runs on the worker that holds its result."""
         return self._submit(task, function, handles)
 
     def collect(self, handles: list[Any], which: Sequence[int]) -> list[Any]:
@@ -128,14 +128,14 @@ class Cluster:
             for i, future in zip(which, handles, strict=True):
                 if future.status == "error":
                     cause = future.exception()
-                    raise _blamed(self.blocks.kind, i, cause) from cause
+                    raise _block_error(self.blocks.kind, i, cause) from cause
             if any(future.status in ("cancelled", "lost") for future in handles):
-                raise _lost(error) from error
+                raise _cluster_error(error) from error
             raise
         return fetched
 
     def _sources(self, which: Sequence[int]) -> list[Any]:
-        """Return what the tasks get: futures of held and lazy blocks, else the block itself."""
+        """Return the arguments of the tasks: futures of held and lazy blocks, else the block."""
         chosen = [self.blocks.blocks[i] for i in which]
         lazy = [block.delayed for block in chosen if isinstance(block, Lazy)]
         made = iter(self.client.compute(lazy) if lazy else [])
@@ -145,7 +145,7 @@ class Cluster:
         ]
 
     def _submit(self, task: str, function: Any, *columns: list[Any], **common: Any) -> list[Any]:
-        """Submit tasks; the first words of their keys are what a dashboard shows."""
+        """Submit tasks; the dashboard shows them by the first words of their keys."""
         self._count += 1
         keys = [(f"{task}-{self._token}-{self._count}", i) for i in range(len(columns[0]))]
         try:
@@ -154,12 +154,12 @@ class Cluster:
                     function, *columns, key=keys, pure=False, **common
                 )
         except load("distributed.client").ClosedClientError as error:
-            raise _lost(error) from error
+            raise _cluster_error(error) from error
         return futures
 
 
 def crew_of(client: Any, blocks: Blocks) -> Crew:
-    """Return the crew of a client, or this process for none."""
+    """Return the executor of a client, or of this process if it is None."""
     return Here(blocks) if client is None else Cluster(blocks, client)
 
 
@@ -176,15 +176,15 @@ def _loaded(block: Held) -> Any:
     return block.load()
 
 
-def _blamed(kind: str, number: int, error: BaseException) -> BlockError:
+def _block_error(kind: str, number: int, error: BaseException) -> BlockError:
     return BlockError(
-        f"{kind} {number}, counted from 0, should be taken in, but it raised "
-        f"{type(error).__name__}: {error} Mend it, or leave it out."
+        f"{kind} {number} (counted from 0) failed; fix or remove it. "
+        f"The cause is {type(error).__name__}: {error}"
     )
 
 
-def _lost(error: BaseException) -> ClusterError:
+def _cluster_error(error: BaseException) -> ClusterError:
     return ClusterError(
-        f"The scheduler should be there until the fit is done, but {type(error).__name__} came. "
-        "Start it again; with checkpoint= a fit goes on with resume=True."
+        f"The connection to the scheduler was lost ({type(error).__name__}). Restart it; "
+        "a fit with checkpoint= continues with resume=True."
     )

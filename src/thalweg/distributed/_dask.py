@@ -1,4 +1,4 @@
-"""Where Dask is imported: at first need, with one sentence if it is not there."""
+"""Lazy imports of Dask, with a clear error if it is not installed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +16,13 @@ def load(module: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise DependencyError(
-            f"A Dask cluster should be reached through {module}, but it cannot be imported "
-            f"({error}). Install it with pip install 'thalweg[dask]', or leave client out."
+            f"A Dask cluster needs {module}, which cannot be imported ({error}). "
+            "Install it with: pip install 'thalweg[dask]', or use client=None."
         ) from error
 
 
 def collection(X: Any) -> str:
-    """Return 'array', 'frame' or 'delayed' for a collection of Dask, and '' for all else."""
+    """Return 'array', 'frame' or 'delayed' for a Dask collection, and '' for other objects."""
     if not hasattr(X, "__dask_graph__"):
         return ""
     if isinstance(X, load("dask.delayed").Delayed):
@@ -34,15 +34,15 @@ def collection(X: Any) -> str:
 
 @contextmanager
 def connected(client: Any) -> Iterator[Any]:
-    """Yield the client; one that is made here of an address is closed in the end."""
+    """Yield the client; a client created here from an address is closed at the end."""
     if isinstance(client, str):
         with load("distributed").Client(client, set_as_default=False) as made:
             yield made
         return
     if client is not None and (not hasattr(client, "gather") or client.asynchronous):
         raise ParameterError(
-            "client should be a distributed.Client that is not asynchronous, the address of a "
-            f"scheduler, or None, but {type(client).__name__} came. Make it with "
-            "distributed.Client(...) outside of a coroutine."
+            "client must be a synchronous distributed.Client, the address of a scheduler, or None, "
+            f"got {type(client).__name__}. "
+            "Create it with distributed.Client(...) outside of a coroutine."
         )
     yield client

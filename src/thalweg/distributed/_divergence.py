@@ -1,4 +1,4 @@
-"""Batch NMF under a divergence: codes stay with their blocks, sums come to the centre."""
+"""Distributed DivergenceNMF: codes stay on the workers, sums go to the central process."""
 
 from typing import Any, NamedTuple
 
@@ -19,23 +19,23 @@ __all__ = ["run"]
 
 
 class Shared(NamedTuple):
-    """What all blocks get: settings, dictionary, and by how much its atoms were made smaller."""
+    """The data sent to all blocks: estimator, dictionary, and the factors of its last rescaling."""
 
     model: Any
     W: Array
     size: Array
 
 
-class Kept(NamedTuple):
-    """A block after a round; its codes do not go to the centre."""
+class BlockState(NamedTuple):
+    """The state of a block after a round; the codes stay on the worker."""
 
     H: Any
     parts: Parts
     rows: int
 
 
-class Look(NamedTuple):
-    """What a block adds to the objective, and its outliers."""
+class BlockLoss(NamedTuple):
+    """The contribution of a block to the objective, and its number of outliers."""
 
     loss: float
     outliers: float
@@ -43,20 +43,20 @@ class Look(NamedTuple):
 
 
 def run(estimator: Any, crew: Crew, plan: Plan) -> None:
-    """Fit round by round; it is what ``fit`` does with all blocks in one place."""
+    """Fit in rounds, with the iterations of ``DivergenceNMF.fit``."""
     choose("solver", estimator.solver, ("mu",))
     together = len(crew.blocks)
     done = plan.resumed(estimator, together)
     W = estimator.components_.T if done else _begin(estimator, crew)
-    cap = plan.rounds or check_count("max_iter", estimator.max_iter)
+    max_rounds = plan.rounds or check_count("max_iter", estimator.max_iter)
     watched = estimator.keep_history or estimator.callback is not None or plan.watched
     descent, previous = Descent(estimator, crew, W), np.inf
-    for number in range(done + 1, cap + 1):
+    for number in range(done + 1, max_rounds + 1):
         descent.advance()
         due = number % EVERY == 0
-        if watched or due or number == cap:
+        if watched or due or number == max_rounds:
             estimator.n_iter_ = number
-            descent.look()
+            descent.evaluate()
             seen, share = estimator.n_samples_seen_, estimator.outlier_share_
             progress = Progress(seen, None, estimator.objective_, share)
             plan.note(estimator, number, progress, together)
@@ -77,33 +77,35 @@ def _begin(estimator: Any, crew: Crew) -> Array:
 
 
 class Descent:
-    """A fit on its way: the dictionary is here, codes are with their blocks."""
+    """A running fit: this process has the dictionary, the workers have the codes."""
 
     def __init__(self, estimator: Any, crew: Crew, W: Array) -> None:
-        self.estimator, self.crew, self.everyone = estimator, crew, range(len(crew.blocks))
+        self.estimator, self.crew, self.all_blocks = estimator, crew, range(len(crew.blocks))
         self.method = estimator._method()
-        self.kept: list[Any] = [None for _ in self.everyone]
+        self.states: list[Any] = [None for _ in self.all_blocks]
         self._place(self.method.place(W), np.ones(W.shape[1], W.dtype))
 
     def advance(self) -> None:
-        """Make a round."""
-        self.kept = self.crew.map(
-            "encode-block", _encode, self.everyone, self.shared, each=self.kept
+        """Run one round: update the codes of all blocks, then the dictionary."""
+        self.states = self.crew.map(
+            "encode-block", _encode, self.all_blocks, self.shared, each=self.states
         )
-        handles = self.crew.follow("statistics", _report, self.kept)
-        reports = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
+        handles = self.crew.follow("statistics", _report, self.states)
+        reports = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
         self.estimator.n_samples_seen_ = sum(report.rows for report in reports)
         total = reports[0].parts
         for report in reports[1:]:
             total = total.plus(report.parts)
         self._place(*self.method.move(self.W, total))
 
-    def look(self) -> None:
-        """Note the objective and the share of outliers at the dictionary as it is now."""
-        handles = self.crew.map("loss-block", _look, self.everyone, self.shared, each=self.kept)
-        looks = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
-        loss = sum(look.loss for look in looks) / self.estimator.n_samples_seen_
-        share = sum(look.outliers for look in looks) / max(sum(look.entries for look in looks), 1)
+    def evaluate(self) -> None:
+        """Record the objective and the share of outliers for the current dictionary."""
+        handles = self.crew.map(
+            "loss-block", _block_loss, self.all_blocks, self.shared, each=self.states
+        )
+        losses = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
+        loss = sum(one.loss for one in losses) / self.estimator.n_samples_seen_
+        share = sum(one.outliers for one in losses) / max(sum(one.entries for one in losses), 1)
         self.estimator._note(self.W, loss, share)
 
     def _place(self, W: Array, size: Array) -> None:
@@ -112,8 +114,8 @@ class Descent:
         self.shared = self.crew.share(Shared(model, W, size))
 
 
-def _encode(X: Any, shared: Shared, kept: Kept | None) -> Kept | None:
-    """Update the codes of a block: what a worker does in a round."""
+def _encode(X: Any, shared: Shared, kept: BlockState | None) -> BlockState | None:
+    """Update the codes of a block: the task of a worker in a round."""
     model, W, size = shared
     batch = batch_of(model, X, W.dtype)
     if batch is None:
@@ -123,16 +125,16 @@ def _encode(X: Any, shared: Shared, kept: Kept | None) -> Kept | None:
     with few_threads(len(W), W.shape[1], V.shape[1]):
         H = method.begin(V, W, seen) if kept is None else kept.H * size[:, None]
         H = method.encode(V, W, H, seen)
-        return Kept(H, method.parts(V, W, H, seen), V.shape[1])
+        return BlockState(H, method.parts(V, W, H, seen), V.shape[1])
 
 
-def _report(kept: Kept | None) -> Kept | None:
-    """Return what the centre needs of a block."""
+def _report(kept: BlockState | None) -> BlockState | None:
+    """Return the state of a block without its codes, for the central process."""
     return None if kept is None else kept._replace(H=None)
 
 
-def _look(X: Any, shared: Shared, kept: Kept | None) -> Look | None:
-    """Return what a block adds to the objective at the dictionary as it is now."""
+def _block_loss(X: Any, shared: Shared, kept: BlockState | None) -> BlockLoss | None:
+    """Return the contribution of a block to the objective for the current dictionary."""
     model, W, size = shared
     batch = batch_of(model, X, W.dtype)
     if batch is None or kept is None:
@@ -141,4 +143,4 @@ def _look(X: Any, shared: Shared, kept: Kept | None) -> Look | None:
         H = kept.H * size[:, None]
         loss = kept.rows * model._method().objective([batch], W, H)
         share, entries = model._share_of(batch, W, H)
-    return Look(loss, share * entries, entries)
+    return BlockLoss(loss, share * entries, entries)

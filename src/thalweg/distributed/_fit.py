@@ -1,4 +1,4 @@
-"""Fit an estimator to data in several places."""
+"""Fit an estimator to blocks of rows, on a cluster or in this process."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -48,60 +48,64 @@ def fit(
     checkpoint: Any = None,
     resume: bool = False,
 ) -> E:
-    """Fit an estimator to blocks of rows, on the workers of a Dask cluster or here.
+    """Fit an estimator to blocks of rows, on the workers of a Dask cluster or in this process.
 
-    In a round the workers encode blocks with the dictionary of the round, and send back what the
-    update needs to know of them: sums, or for OR-NMF a few samples. The centre puts that together
-    in the order of the blocks, and moves the dictionary. The result does not depend on the number
-    of workers, or on whether one of them dies on the way.
+    In each round, the workers encode their blocks with the current dictionary, and return the
+    statistics that the update needs: sums, or for OR-NMF a few samples. The central process merges
+    them in the order of the blocks, and updates the dictionary. The result does not depend on the
+    number of workers, or on whether a worker dies during the fit.
 
     Parameters
     ----------
     estimator : RobustOnlineNMF, OnlineNMF, ORNMF, RobustNMF, DivergenceNMF or SparseArchetypalNMF
-        Trackers follow one sample after the other; for many streams of their own see
-        :func:`track`.
+        Trackers need the samples in order; for many independent streams see :func:`track`.
     X : Dask array or DataFrame, list of blocks, stream, array or sparse matrix
-        A block is a Dask delayed object or an array. Of a Dask collection the blocks are its own,
-        made anew in each round unless it is persisted. A stream of :mod:`thalweg.streams` is
-        opened by the workers, each at its place. What is in memory here is sent once.
+        A block is a Dask delayed object or an array. A Dask collection keeps its own blocks, which
+        are recomputed in each round unless it is persisted. The workers open a stream of
+        :mod:`thalweg.streams`, each at its own position. Arrays of this process are sent once.
     client : distributed.Client, address of a scheduler, or None, default=None
-        None runs the same functions here, one block after the other.
+        None runs the same functions in this process, one block after the other.
     block_size : int or None, default=None
-        Rows of a block, for data that do not come in blocks; 4096 by default.
+        Rows per block, for data that are not in blocks; None is 4096.
     blocks_per_round : int or None, default=None
-        Blocks of a streaming estimator that are one batch to it; 16 by default. Several times the
-        number of workers keeps these busy. Batch estimators take all blocks in each round.
+        Blocks per batch of a streaming estimator; None is 16. Use several times the number of
+        workers. Batch estimators use all blocks in each round.
     rounds : int or None, default=None
-        How often the dictionary moves. None is ``epochs`` times over the data for a streaming
-        estimator, and ``max_iter`` at most for a batch estimator.
+        Number of dictionary updates. None is ``epochs`` passes over the data for a streaming
+        estimator, and at most ``max_iter`` rounds for a batch estimator.
     callback : callable or None, default=None
         Called with a :class:`thalweg.estimators.Progress` after each round.
     checkpoint : path, Keeper or None, default=None
-        Folder in which the estimator is written on the way; a
-        :class:`thalweg.checkpoint.Keeper` says how often.
+        Folder for checkpoints of the estimator; a :class:`thalweg.checkpoint.Keeper` sets how
+        often they are written.
     resume : bool, default=False
-        Go on from the latest checkpoint of that folder, if there is one. A streaming estimator
-        ends as if there had been no break. The codes that a batch estimator had are found anew
-        from its components.
+        Whether to continue from the latest checkpoint of that folder, if there is one. For a
+        streaming estimator the result is that of an uninterrupted fit. A batch estimator
+        recomputes its codes from the components.
 
     Returns
     -------
     estimator
-        The one that came, fitted.
+        The fitted estimator, the same object.
 
     Notes
     -----
-    A round of a streaming estimator is a batch of ``fit`` with ``shuffle=False``, and a round of
-    :class:`~thalweg.RobustNMF` and :class:`~thalweg.DivergenceNMF` is one of ``fit``: where all
-    that an update needs are sums over samples, the result is that of ``fit``, up to rounding.
-    These are not sums: the first components and the scale of the noise, which come from about a
-    million entries of the first blocks, and from a few entries of each block; and the curvature in
-    ``solver="spsgd"``, which is averaged over blocks, as its gradient is. The knee of Huber's loss,
-    where it follows the noise, reaches ``solver="mu"`` and ``"spsgd"`` a round later than in
-    ``fit``: blocks are summarised before the centre has heard of them. Rows are not shuffled.
-    A round of :class:`~thalweg.ORNMF` is one window, to whose buffer each block adds its latest
-    samples. The codes of :class:`~thalweg.SparseArchetypalNMF` are at the centre, as they are in
-    ``membership_``.
+    A round of a streaming estimator is a batch of ``fit`` with ``shuffle=False``. A round of
+    :class:`~thalweg.RobustNMF` and :class:`~thalweg.DivergenceNMF` is an iteration of ``fit``. If
+    the update uses only sums over samples, the result is that of ``fit``, up to rounding. The
+    exceptions are:
+
+    - The initial components come from about a million entries of the first blocks, and the noise
+      scale from a few entries of each block.
+    - With ``solver="spsgd"``, the curvature and the gradient are averaged over blocks.
+    - A Huber threshold that follows the noise scale reaches ``solver="mu"`` and ``"spsgd"`` one
+      round later than in ``fit``, since the blocks are summarised before the noise is estimated.
+    - Rows are not shuffled.
+    - A round of :class:`~thalweg.ORNMF` is one window, and each block adds its latest samples to
+      the buffer.
+
+    The central process holds the codes of :class:`~thalweg.SparseArchetypalNMF`, since they are
+    its ``membership_``.
 
     Examples
     --------
@@ -118,24 +122,21 @@ def fit(
     """
     run = next((run for cls, run in _RUNS.items() if isinstance(estimator, cls)), None)
     if run is None:
-        raise ParameterError(_refusal(estimator))
+        raise ParameterError(_unsupported(estimator))
     plan = Plan.of(rounds, blocks_per_round, callback, checkpoint, resume)
-    with connected(client) as crew_client:
+    with connected(client) as dask_client:
         blocks = blocks_of(X, block_size)
-        run(estimator, crew_of(crew_client, blocks), plan)
+        run(estimator, crew_of(dask_client, blocks), plan)
     if blocks.names is not None:
         estimator.feature_names_in_ = np.asarray(blocks.names, dtype=object)  # type: ignore[attr-defined]
     return estimator
 
 
-def _refusal(estimator: Any) -> str:
-    offered = ", ".join(cls.__name__ for cls in _RUNS)
-    reason = "it has no update that is put together from blocks of rows"
-    advice = "Fit it with all samples in one place"
+def _unsupported(estimator: Any) -> str:
+    supported = ", ".join(cls.__name__ for cls in _RUNS)
+    advice = "Its update cannot be merged from blocks of rows: use its fit method."
     if isinstance(estimator, Tracking):
-        reason = "a tracker follows one sample after the other"
-        advice = "For many streams of their own use distributed.track"
-    return (
-        f"distributed.fit offers {offered}, but {type(estimator).__name__} came: {reason}. "
-        f"{advice}."
-    )
+        advice = (
+            "A tracker needs the samples in order: for independent streams use distributed.track."
+        )
+    return f"estimator must be one of {supported}, got {type(estimator).__name__}. {advice}"

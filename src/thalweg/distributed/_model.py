@@ -1,4 +1,4 @@
-"""What travels: an estimator without what only the centre needs, and samples to begin with."""
+"""The estimator that is sent to the workers, and samples of the data for the initialisation."""
 
 from copy import copy
 from itertools import pairwise
@@ -15,35 +15,35 @@ from thalweg.estimators._noise import spread
 from thalweg.estimators._parameters import check_count
 
 __all__ = [
-    "Glimpse",
+    "NoiseSample",
     "Sample",
     "batch_of",
     "entries_of",
-    "glimpse",
+    "noise_sample",
     "pooled",
     "sample",
     "travelling",
 ]
 
-# Entries of the samples from which the start, and the scale of a loss, are taken.
+# Number of entries of the sample for the initialisation and for the scale of a loss.
 _SAMPLE = 2**20
-# What a worker has no use for: statistics stay at the centre, callbacks may not travel at all.
-_AT_HOME = ("statistics_", "history_", "feature_names_in_")
+# Attributes that workers do not need.
+_NOT_SENT = ("statistics_", "history_", "feature_names_in_")
 
 
 def travelling(estimator: Any, *without: str) -> Any:
-    """Return a copy of an estimator that has the settings, and of what was learned the least."""
+    """Return a copy of an estimator with its parameters, and without attributes to keep here."""
     light = copy(estimator)
-    for name in (*_AT_HOME, *without):
+    for name in (*_NOT_SENT, *without):
         vars(light).pop(name, None)
     light.callback, light.keep_history = None, False
-    for first in {"init", "start"} & vars(light).keys():  # which may be arrays
+    for first in {"init", "start"} & vars(light).keys():  # these may be large arrays
         setattr(light, first, "random")
     return light
 
 
 def batch_of(model: Any, X: Any, dtype: Any) -> Batch | None:
-    """Return a block as the encoder takes it, after the checks of every batch; None if empty."""
+    """Check a block and convert it to a batch of the encoder; None if it is empty."""
     if X.shape[0] == 0:
         return None
     batch: Batch = model._batch(check_data(model, X, reset=False).astype(dtype, copy=False))
@@ -51,27 +51,27 @@ def batch_of(model: Any, X: Any, dtype: Any) -> Batch | None:
 
 
 def entries_of(batch: Batch) -> int:
-    """Return how many entries were seen."""
+    """Return the number of observed entries."""
     F, B = batch.V.shape
     return F * B if batch.seen is None else int(np.count_nonzero(batch.seen))
 
 
-class Glimpse(NamedTuple):
-    """A few entries of a block and the codes of their samples: enough to tell the noise."""
+class NoiseSample(NamedTuple):
+    """A few entries of a block and the codes of their samples, for the estimate of the noise."""
 
     V: Array
     H: Array
 
 
-def glimpse(batch: Batch, H: Array, every_feature: int, columns: Any) -> Glimpse:
-    """Return some samples of a block, each with every so manieth feature."""
+def noise_sample(batch: Batch, H: Array, every_feature: int, columns: Any) -> NoiseSample:
+    """Return the samples ``columns`` of a block, with one of ``every_feature`` features."""
     V: Any = batch.V[::every_feature][:, columns]
-    return Glimpse(V.toarray() if sparse.issparse(V) else V, H[:, columns])
+    return NoiseSample(V.toarray() if sparse.issparse(V) else V, H[:, columns])
 
 
-def pooled(parts: list[Glimpse]) -> Glimpse:
-    """Return the glimpses of several blocks side by side."""
-    return Glimpse(np.hstack([part.V for part in parts]), np.hstack([part.H for part in parts]))
+def pooled(parts: list[NoiseSample]) -> NoiseSample:
+    """Concatenate the noise samples of several blocks."""
+    return NoiseSample(np.hstack([part.V for part in parts]), np.hstack([part.H for part in parts]))
 
 
 class Sample(NamedTuple):
@@ -82,16 +82,16 @@ class Sample(NamedTuple):
     X : array or CSR matrix
         The rows.
     counts : list of int
-        How many of them come from the first block, the second, and so on.
+        The number of rows from each block.
     """
 
     X: Any
     counts: list[int]
 
     def columns(self) -> tuple[int, list[Any]]:
-        """Return where the noise is looked at: every so manieth feature, and rows of each block.
+        """Return the entries for the estimate of the noise: feature step, and rows of each block.
 
-        They are the entries that an estimator looks at which has the sample as its data.
+        They are the entries that an estimator uses when it is fitted to this sample alone.
         """
         every_feature, every_sample = spread(self.X.shape[1], self.X.shape[0])
         chosen = np.arange(0, self.X.shape[0], every_sample)
@@ -101,7 +101,7 @@ class Sample(NamedTuple):
 
 
 def sample(crew: Crew, estimator: Any) -> Sample:
-    """Fetch the first rows, of as many blocks as it takes; each block's are checked there."""
+    """Fetch the first rows of as many blocks as needed; the workers check them."""
     count = check_count("n_components", estimator.n_components)
     model = travelling(estimator, "components_", "n_features_in_")
     heads: list[Any] = []
@@ -115,20 +115,19 @@ def sample(crew: Crew, estimator: Any) -> Sample:
         if heads[-1].shape[0] >= missing:
             break
     heads[-1] = heads[-1][:missing]
-    counts, some = [head.shape[0] for head in heads], [head for head in heads if head.shape[0]]
-    if not some:
-        raise InputError("The data should have rows, but none came. Check the blocks.")
-    if any(sparse.issparse(head) for head in some):
-        return Sample(sparse.vstack(some, format="csr"), counts)
-    return Sample(np.concatenate(some), counts)
+    counts, nonempty = [head.shape[0] for head in heads], [head for head in heads if head.shape[0]]
+    if not nonempty:
+        raise InputError("The data must have rows, got empty blocks only. Check the blocks.")
+    if any(sparse.issparse(head) for head in nonempty):
+        return Sample(sparse.vstack(nonempty, format="csr"), counts)
+    return Sample(np.concatenate(nonempty), counts)
 
 
 def _head(X: Any, model: Any, width: int | None, least: int) -> Any:
-    """Return the first rows of a block, checked as those of a first batch."""
+    """Return the first rows of a block, after the checks of a first batch."""
     if width is not None and X.shape[1] != width:
         raise InputError(
-            f"A block should have {width} features, as the first one has, but it has "
-            f"{X.shape[1]} features. Every block needs the columns of the first one."
+            f"A block must have {width} features like the first block, got {X.shape[1]} features."
         )
     rows = X[: max(_SAMPLE // max(X.shape[1], 1), least)]
     return check_data(copy(model), rows, reset=True) if rows.shape[0] else rows

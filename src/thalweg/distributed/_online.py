@@ -1,4 +1,4 @@
-"""Streaming estimators: a round is a batch that lies in several blocks."""
+"""Distributed streaming estimators: the blocks of a round are one batch."""
 
 from typing import Any, NamedTuple
 
@@ -7,10 +7,10 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.distributed._crews import Crew
 from thalweg.distributed._model import (
-    Glimpse,
+    NoiseSample,
     batch_of,
     entries_of,
-    glimpse,
+    noise_sample,
     pooled,
     sample,
     travelling,
@@ -31,10 +31,10 @@ __all__ = ["run"]
 
 
 class Report(NamedTuple):
-    """What comes back of a block: what the update needs to know of it, and a few numbers."""
+    """The result of a block: statistics for the update, and summary numbers."""
 
     latest: Any
-    seen: Glimpse
+    noise: NoiseSample
     usual: Usual
     share: float
     entries: int
@@ -42,11 +42,11 @@ class Report(NamedTuple):
 
 
 def run(estimator: Any, crew: Crew, plan: Plan) -> None:
-    """Fit a streaming estimator, round by round."""
+    """Fit a streaming estimator in rounds."""
     if isinstance(estimator, ORNMF) and estimator.buffer_size is None:
         raise ParameterError(
-            "buffer_size should be a number or 'auto' here, but None came, which would bring all "
-            "samples to one place. Say how many are remembered."
+            "buffer_size must be a number or 'auto' in a distributed fit, got None, which would "
+            "collect all samples in one process."
         )
     groups = plan.groups(crew.blocks, check_count("epochs", estimator.epochs))
     together = plan.together(crew.blocks)
@@ -62,7 +62,7 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
 
 
 def _begin(estimator: Any, crew: Crew, blocks: int) -> None:
-    """Make a start from the first rows of the first round."""
+    """Initialise the estimator from the first rows of the first round."""
     count = check_count("n_components", estimator.n_components)
     first = sample(crew, estimator)
     X = check_data(estimator, first.X, reset=True)
@@ -77,10 +77,10 @@ def _round(estimator: Any, crew: Crew, group: list[int], total: int | None) -> N
     handles = crew.map("encode-block", _encode, group, shared, len(group))
     reports = [report for report in crew.collect(handles, group) if report is not None]
     if not reports:
-        raise InputError("A round should have rows, but all of its blocks are empty. Check them.")
+        raise InputError("A round must have rows, got empty blocks only. Check the blocks.")
     K, F = estimator.components_.shape
     with few_threads(F, K, K):
-        _observe(estimator, [report.seen for report in reports])
+        _observe(estimator, [report.noise for report in reports])
         if due(estimator.n_batches_seen_):
             usual = merged([report.usual for report in reports])
             estimator.usual_ = estimator.usual_.follow(usual)
@@ -99,13 +99,13 @@ def _round(estimator: Any, crew: Crew, group: list[int], total: int | None) -> N
         estimator._conclude(update)
 
 
-def _observe(estimator: Any, parts: list[Glimpse]) -> None:
-    """Let the estimator see a few entries of all blocks, as if they were the batch."""
+def _observe(estimator: Any, parts: list[NoiseSample]) -> None:
+    """Update the noise estimate from a few entries of all blocks."""
     V, H = pooled(parts)
     nothing = np.zeros(V.shape[1], V.dtype)
     codes = Codes(H, np.zeros_like(V), nothing, nothing, np.ones(len(nothing), np.bool_))
     W = estimator.components_.T
-    estimator._observe(Batch(V, None), codes, W[:: _every(len(W))])
+    estimator._observe(Batch(V, None), codes, W[:: _feature_step(len(W))])
 
 
 def _progress(estimator: Any, total: int | None) -> Progress:
@@ -114,9 +114,9 @@ def _progress(estimator: Any, total: int | None) -> Progress:
 
 
 def _encode(X: Any, model: Any, blocks: int) -> Report | None:
-    """Encode a block: what a worker does in a round."""
+    """Encode a block: the task of a worker in a round."""
     W, rows = model.components_.T, X.shape[0]
-    batch = batch_of(model, _remembered(X, model, blocks), W.dtype)
+    batch = batch_of(model, _buffered_rows(X, model, blocks), W.dtype)
     if batch is None:
         return None
     with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
@@ -127,14 +127,14 @@ def _encode(X: Any, model: Any, blocks: int) -> Report | None:
     if isinstance(model, ORNMF):
         latest = latest._replace(n_samples=np.asarray(float(rows)))
     F, B = batch.V.shape
-    every = _every(F)
-    seen = glimpse(batch, codes.H, every, slice(None, None, spread(-(-F // every), B)[1]))
+    every = _feature_step(F)
+    noise = noise_sample(batch, codes.H, every, slice(None, None, spread(-(-F // every), B)[1]))
     share, usual = model._outlier_share(batch, codes), look(batch, codes, model.usual_)
-    return Report(latest, seen, usual, share, entries_of(batch), rows)
+    return Report(latest, noise, usual, share, entries_of(batch), rows)
 
 
 def _leftovers(X: Any, model: Any, moved: Array, count: int) -> Leftovers | None:
-    """Encode a block again, and return what the moved dictionary explains worst."""
+    """Encode a block again, and return its largest residuals under the updated dictionary."""
     W = model.components_.T
     batch = batch_of(model, X, W.dtype)
     if batch is None:
@@ -144,12 +144,12 @@ def _leftovers(X: Any, model: Any, moved: Array, count: int) -> Leftovers | None
         return leftovers(moved, batch.V, codes, count)
 
 
-def _remembered(X: Any, model: Any, blocks: int) -> Any:
-    """Return the rows that leave a trace: of OR-NMF the latest, as many of each block."""
+def _buffered_rows(X: Any, model: Any, blocks: int) -> Any:
+    """Return the rows to encode: for OR-NMF the latest ones, equally many of each block."""
     size = model._kept() if isinstance(model, ORNMF) else None
     return X if size is None else X[-max(1, size // blocks) :]
 
 
-def _every(F: int) -> int:
-    """Return how many features lie from one that is looked at to the next, in all blocks alike."""
+def _feature_step(F: int) -> int:
+    """Return the step between the features of the noise estimate, the same in all blocks."""
     return spread(F, 1)[0]

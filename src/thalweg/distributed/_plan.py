@@ -1,4 +1,4 @@
-"""How long a fit goes on, who is told, and what is written on the way."""
+"""The number of rounds of a fit, its callback and its checkpoints."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from thalweg.estimators._stream_fit import _keeper as keeper_of
 
 __all__ = ["Plan"]
 
-# Blocks of a round of a streaming estimator. It must not depend on the number of workers, and
-# should be several times that.
-_TOGETHER = 16
+# Default blocks per round of a streaming estimator. It must not depend on the number of workers,
+# and should be several times as large.
+_BLOCKS_PER_ROUND = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the caller of a fit asked for."""
+    """The options of a distributed fit."""
 
     rounds: int | None = None
     blocks_per_round: int | None = None
@@ -39,7 +39,7 @@ class Plan:
         folder: Any,
         resume: bool,
     ) -> "Plan":
-        """Check what was asked for."""
+        """Check the options."""
         if rounds is not None:
             require_whole(1, rounds=rounds)
         if blocks_per_round is not None:
@@ -49,15 +49,15 @@ class Plan:
 
     @property
     def watched(self) -> bool:
-        """Whether somebody looks after every round."""
+        """Whether the objective is needed after every round."""
         return self.callback is not None or self.keeper is not None
 
     def together(self, blocks: Blocks) -> int:
-        """Return how many blocks of a streaming estimator are one round."""
-        return min(self.blocks_per_round or _TOGETHER, len(blocks))
+        """Return the number of blocks per round of a streaming estimator."""
+        return min(self.blocks_per_round or _BLOCKS_PER_ROUND, len(blocks))
 
     def groups(self, blocks: Blocks, epochs: int) -> list[list[int]]:
-        """Return the blocks of each round, in their order, over and over again."""
+        """Return the blocks of each round, in order, for all passes over the data."""
         size = self.together(blocks)
         once = [list(range(i, min(i + size, len(blocks)))) for i in range(0, len(blocks), size)]
         if self.rounds is None:
@@ -65,9 +65,9 @@ class Plan:
         return list(islice(cycle(once), self.rounds))
 
     def resumed(self, estimator: Any, together: int) -> int:
-        """Return the rounds that were done when the last checkpoint was written; 0 for none.
+        """Restore the estimator from the latest checkpoint, and return its number of rounds.
 
-        The estimator gets what it had learned by then.
+        Returns 0 if there is no checkpoint, or without ``resume``.
         """
         path = latest(self.keeper.directory) if self.keeper is not None and self.resume else None
         if path is None:
@@ -75,20 +75,20 @@ class Plan:
         kept = read_manifest(path)
         if kept.position is None or kept.batch_size != together:
             raise ParameterError(
-                f"A fit should go on with blocks as they were, but {path} is of rounds of "
-                f"{kept.batch_size} blocks, and {together} came. Cut the data as before, or begin "
-                "anew in another folder."
+                f"The blocks must be those of the checkpoint {path}, with rounds of "
+                f"{kept.batch_size} blocks, got {together}. Split the data in the same way, or "
+                "use another folder."
             )
         return int(restore(path, estimator).position.sample)
 
     def note(self, estimator: Any, number: int, progress: Progress, together: int) -> None:
-        """Tell that a round is done, and write a checkpoint if one is due."""
+        """Call the callback after a round, and write a checkpoint if one is due."""
         if self.keeper is not None and self.keeper.due_after_batch():
             self.keeper.write(estimator, (0, number), batch_size=together)
         if self.callback is not None:
             self.callback(progress)
 
     def finish(self, estimator: Any, number: int, together: int) -> None:
-        """Write what has been learned in the end."""
+        """Write the final checkpoint."""
         if self.keeper is not None:
             self.keeper.write(estimator, (0, number), batch_size=together)

@@ -1,4 +1,4 @@
-"""Batch NMF with outliers: codes and outliers stay with their blocks, sums come to the centre."""
+"""Distributed RobustNMF: codes and outliers stay on the workers, sums go to the central process."""
 
 from typing import Any, NamedTuple
 
@@ -7,11 +7,11 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.distributed._crews import Crew
 from thalweg.distributed._model import (
-    Glimpse,
+    NoiseSample,
     Sample,
     batch_of,
     entries_of,
-    glimpse,
+    noise_sample,
     pooled,
     sample,
     travelling,
@@ -31,7 +31,7 @@ __all__ = ["run"]
 
 
 class Shared(NamedTuple):
-    """What all blocks get: the settings, and the part of the state that is the dictionary's."""
+    """The data sent to all blocks: the estimator, and the dictionary part of the state."""
 
     model: Any
     dictionary: dict[str, Array]
@@ -41,17 +41,17 @@ class Shared(NamedTuple):
         return self.model._method(self.dictionary["W"].shape[1])
 
 
-class Kept(NamedTuple):
-    """A block after a round; all but ``state`` goes to the centre."""
+class BlockState(NamedTuple):
+    """The state and statistics of a block after a round; ``state`` stays on the worker."""
 
     state: Any
     sums: Any
-    seen: Glimpse
+    noise: NoiseSample
     rows: int
 
 
-class Look(NamedTuple):
-    """What a block adds to the objective, and its outliers."""
+class BlockLoss(NamedTuple):
+    """The contribution of a block to the objective, and its number of outliers."""
 
     loss: float
     outliers: float
@@ -59,18 +59,18 @@ class Look(NamedTuple):
 
 
 def run(estimator: Any, crew: Crew, plan: Plan) -> None:
-    """Fit round by round; it is what ``fit`` does with all blocks in one place."""
+    """Fit in rounds, with the iterations of ``RobustNMF.fit``."""
     together = len(crew.blocks)
     done, first = plan.resumed(estimator, together), sample(crew, estimator)
     W = estimator.components_.T if done else _begin(estimator, first)
-    cap = plan.rounds or check_count("max_iter", estimator.max_iter)
+    max_rounds = plan.rounds or check_count("max_iter", estimator.max_iter)
     descent, calm = Descent(estimator, crew, first, W), estimator._calm()
-    for number in range(done + 1, cap + 1):
-        glimpses = descent.advance()
+    for number in range(done + 1, max_rounds + 1):
+        noise_samples = descent.advance()
         estimator.n_iter_ = number
-        descent.look()
+        descent.evaluate()
         if number <= calm.settling:
-            descent.settle(glimpses)
+            descent.settle(noise_samples)
         seen, share = estimator.n_samples_seen_, estimator.outlier_share_
         plan.note(estimator, number, Progress(seen, None, estimator.objective_, share), together)
         if calm.reached(number, estimator.objective_):
@@ -88,59 +88,61 @@ def _begin(estimator: Any, first: Sample) -> Array:
 
 
 class Descent:
-    """A fit on its way: the dictionary's part of the state is here, the samples' with blocks."""
+    """A running fit: this process has the dictionary, the workers have codes and outliers."""
 
     def __init__(self, estimator: Any, crew: Crew, first: Sample, W: Array) -> None:
-        self.estimator, self.crew, self.everyone = estimator, crew, range(len(crew.blocks))
+        self.estimator, self.crew, self.all_blocks = estimator, crew, range(len(crew.blocks))
         self.method = estimator._method(W.shape[1])
         self.state = self.method.start(np.empty((0, len(W)), W.dtype).T, W, None)
         self.every, columns = first.columns()
         nothing = np.zeros(0, np.intp)
-        self.columns = [columns[i] if i < len(columns) else nothing for i in self.everyone]
-        self.kept: list[Any] = [None for _ in self.everyone]
+        self.columns = [columns[i] if i < len(columns) else nothing for i in self.all_blocks]
+        self.states: list[Any] = [None for _ in self.all_blocks]
         self.shared = self._share()
 
-    def advance(self) -> list[Glimpse]:
-        """Make a round, and return what is to be seen of the noise."""
-        mine = [[self.every, *pair] for pair in zip(self.columns, self.kept, strict=True)]
-        self.kept = self.crew.map("encode-block", _visit, self.everyone, self.shared, each=mine)
-        handles = self.crew.follow("statistics", _report, self.kept)
-        reports = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
+    def advance(self) -> list[NoiseSample]:
+        """Run one round, and return samples for the estimate of the noise."""
+        own = [[self.every, *pair] for pair in zip(self.columns, self.states, strict=True)]
+        self.states = self.crew.map("encode-block", _visit, self.all_blocks, self.shared, each=own)
+        handles = self.crew.follow("statistics", _report, self.states)
+        reports = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
         self.estimator.n_samples_seen_ = sum(report.rows for report in reports)
         sums = self.method.merge([report.sums for report in reports])
         self.state = self.method.move(self.state, sums)
         if isinstance(self.method, BatchFast) and self.method.update.revives:
             self._revive(self.method, sums)
         self.shared = self._share()
-        return [report.seen for report in reports]
+        return [report.noise for report in reports]
 
-    def look(self) -> None:
-        """Note the objective and the share of outliers at the dictionary as it is now."""
-        handles = self.crew.map("loss-block", _look, self.everyone, self.shared, each=self.kept)
-        looks = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
-        loss = sum(look.loss for look in looks) / self.estimator.n_samples_seen_
-        share = sum(look.outliers for look in looks) / max(sum(look.entries for look in looks), 1)
+    def evaluate(self) -> None:
+        """Record the objective and the share of outliers for the current dictionary."""
+        handles = self.crew.map(
+            "loss-block", _block_loss, self.all_blocks, self.shared, each=self.states
+        )
+        losses = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
+        loss = sum(one.loss for one in losses) / self.estimator.n_samples_seen_
+        share = sum(one.outliers for one in losses) / max(sum(one.entries for one in losses), 1)
         W = self.method.factors(self.state).W
         self.estimator._note(W, loss + self.estimator._price(W), share)
 
-    def settle(self, glimpses: list[Glimpse]) -> None:
-        """Take an automatic weight of the outliers from the residual."""
-        V, H = pooled(glimpses)
+    def settle(self, noise_samples: list[NoiseSample]) -> None:
+        """Estimate the automatic outlier weight from the residuals."""
+        V, H = pooled(noise_samples)
         W = self.method.factors(self.state).W
         self.estimator._settle(Batch(V, None), W[:: self.every], H)
         self.method = self.estimator._method(W.shape[1])
         self.shared = self._share()
 
     def _revive(self, method: BatchFast, sums: Any) -> None:
-        """Replace dead atoms by what all blocks explain worst."""
+        """Replace dead atoms by the largest residuals over all blocks."""
         dead = dead_atoms(sums, method.update.frozen)
         if not dead:
             return
         W, count = self.state.W, len(dead)
         handles = self.crew.map(
-            "revive-block", _leftovers, self.everyone, self.shared, W, count, each=self.kept
+            "revive-block", _leftovers, self.all_blocks, self.shared, W, count, each=self.states
         )
-        found = [one for one in self.crew.collect(handles, self.everyone) if one is not None]
+        found = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
         W, _ = replace_atoms(W, sums, dead, found, method.update.constraint)
         self.state = self.state._replace(W=W)
 
@@ -149,9 +151,9 @@ class Descent:
         return self.crew.share(Shared(travelling(self.estimator, "components_"), dictionary))
 
 
-def _visit(X: Any, shared: Shared, mine: list[Any]) -> Kept | None:
-    """Move the codes and outliers of a block: what a worker does in a round."""
-    every_feature, columns, kept = mine
+def _visit(X: Any, shared: Shared, own: list[Any]) -> BlockState | None:
+    """Update the codes and outliers of a block: the task of a worker in a round."""
+    every_feature, columns, kept = own
     W = shared.dictionary["W"]
     batch = batch_of(shared.model, X, W.dtype)
     if batch is None:
@@ -160,18 +162,18 @@ def _visit(X: Any, shared: Shared, mine: list[Any]) -> Kept | None:
     with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
         state = method.start(batch.V, W, batch.seen) if kept is None else kept.state
         state, sums = method.visit(batch.V, state._replace(**shared.dictionary), batch.seen)
-    seen = glimpse(batch, method.factors(state).H, every_feature, columns)
+    noise = noise_sample(batch, method.factors(state).H, every_feature, columns)
     bare = state._replace(**dict.fromkeys(method.shared))
-    return Kept(bare, sums, seen, batch.V.shape[1])
+    return BlockState(bare, sums, noise, batch.V.shape[1])
 
 
-def _report(kept: Kept | None) -> Kept | None:
-    """Return what the centre needs of a block."""
+def _report(kept: BlockState | None) -> BlockState | None:
+    """Return the statistics of a block without its state, for the central process."""
     return None if kept is None else kept._replace(state=None)
 
 
-def _look(X: Any, shared: Shared, kept: Kept | None) -> Look | None:
-    """Return what a block adds to the objective at the dictionary as it is now."""
+def _block_loss(X: Any, shared: Shared, kept: BlockState | None) -> BlockLoss | None:
+    """Return the contribution of a block to the objective for the current dictionary."""
     W = shared.dictionary["W"]
     batch = batch_of(shared.model, X, W.dtype)
     if batch is None or kept is None:
@@ -181,13 +183,13 @@ def _look(X: Any, shared: Shared, kept: Kept | None) -> Look | None:
         losses = shared.model._losses(batch, factors)
     R = factors.R if batch.seen is None else factors.R * batch.seen
     entries = entries_of(batch)
-    return Look(float(np.sum(losses)), entries * outlier_share(batch, R), entries)
+    return BlockLoss(float(np.sum(losses)), entries * outlier_share(batch, R), entries)
 
 
 def _leftovers(
-    X: Any, shared: Shared, moved: Array, count: int, kept: Kept | None
+    X: Any, shared: Shared, moved: Array, count: int, kept: BlockState | None
 ) -> Leftovers | None:
-    """Return what the moved dictionary explains worst in a block."""
+    """Return the largest residuals of a block under the updated dictionary."""
     batch = batch_of(shared.model, X, moved.dtype)
     if batch is None or kept is None:
         return None

@@ -1,4 +1,4 @@
-"""Many streams at once, each followed by an estimator of its own."""
+"""Track many streams at once, each with its own estimator."""
 
 from collections.abc import Iterable
 from copy import copy, deepcopy
@@ -18,7 +18,7 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, eq=False)
 class Whole(Held):
-    """A whole stream, which a worker opens by itself."""
+    """A whole stream, which the worker opens."""
 
 
 def track(
@@ -29,28 +29,28 @@ def track(
     batch_size: int | None = None,
     epochs: int = 1,
 ) -> list[E]:
-    """Follow many independent streams at once, each with a copy of the estimator.
+    """Fit a copy of the estimator to each of many independent streams.
 
-    One stream cannot be shared out: a tracker follows one sample after the other, and what it
-    makes of a sample depends on all before. Streams of their own can, a worker for each.
+    A tracker processes samples in order, and each result depends on all earlier samples, so that
+    one stream cannot be divided among workers. Each stream is processed by one worker.
 
     Parameters
     ----------
     estimator : estimator with fit_stream
-        A tracker, or any streaming estimator. It stays as it is.
+        A tracker, or any streaming estimator. It is not modified.
     streams : iterable of streams, paths or arrays
-        What :func:`thalweg.streams.open` takes.
+        Arguments of :func:`thalweg.streams.open`.
     client : distributed.Client, address of a scheduler, or None, default=None
-        None follows one stream after the other, here.
+        None processes one stream after the other in this process.
     batch_size : int or None, default=None
-        Samples in a batch; None leaves it to the estimator.
+        Samples per batch; None is the default of the estimator.
     epochs : int, default=1
-        How many times each stream is taken in.
+        Number of passes over each stream.
 
     Returns
     -------
     list of estimators
-        Fitted, one for each stream, in their order.
+        The fitted estimators, one for each stream, in order.
 
     Examples
     --------
@@ -61,17 +61,17 @@ def track(
     """
     if not hasattr(estimator, "fit_stream"):
         raise ParameterError(
-            f"estimator should have fit_stream, but {type(estimator).__name__} has not. Use a "
-            "tracker or a streaming estimator."
+            f"estimator must have a method fit_stream, got {type(estimator).__name__}. "
+            "Use a tracker or a streaming estimator."
         )
     sources = Blocks([Whole(open_stream(source)) for source in streams], kind="Stream")
-    everyone, model = range(len(sources)), copy(estimator)
-    model.callback = None  # type: ignore[attr-defined]  # it may not travel
-    with connected(client) as crew_client:
-        crew = crew_of(crew_client, sources)
-        handles = crew.map("track-stream", _follow, everyone, model, epochs, batch_size)
-        return crew.collect(handles, everyone)
+    all_streams, model = range(len(sources)), copy(estimator)
+    model.callback = None  # type: ignore[attr-defined]  # it may not be picklable
+    with connected(client) as dask_client:
+        crew = crew_of(dask_client, sources)
+        handles = crew.map("track-stream", _fit_stream, all_streams, model, epochs, batch_size)
+        return crew.collect(handles, all_streams)
 
 
-def _follow(stream: Stream, estimator: Any, epochs: int, batch_size: int | None) -> Any:
+def _fit_stream(stream: Stream, estimator: Any, epochs: int, batch_size: int | None) -> Any:
     return deepcopy(estimator).fit_stream(stream, epochs=epochs, batch_size=batch_size)

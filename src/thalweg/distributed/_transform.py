@@ -1,4 +1,4 @@
-"""Codes of data in several places."""
+"""Codes of distributed data."""
 
 from typing import Any
 
@@ -19,19 +19,19 @@ def transform(estimator: Any, X: Any, *, client: Any = None, block_size: int | N
     Parameters
     ----------
     estimator : estimator
-        Fitted.
+        A fitted estimator.
     X : Dask array or DataFrame, list of blocks, stream, array or sparse matrix
-        Data like those of :func:`fit`.
+        Data as in :func:`fit`.
     client : distributed.Client, address of a scheduler, or None, default=None
-        Who encodes blocks that are not Dask's; None does it here. What Dask makes of its own
-        collections is settled when they are computed.
+        The workers that encode blocks which are not Dask collections; None uses this process. For
+        a Dask collection the scheduler is chosen when the result is computed.
     block_size : int or None, default=None
-        Rows of a block, for data that do not come in blocks.
+        Rows per block, for data that are not in blocks.
 
     Returns
     -------
     array or Dask array of shape (n_samples, n_components)
-        A Dask array, not yet computed, if X is a Dask collection or a list of delayed blocks.
+        A lazy Dask array if X is a Dask collection or a list of delayed blocks.
 
     Examples
     --------
@@ -45,18 +45,17 @@ def transform(estimator: Any, X: Any, *, client: Any = None, block_size: int | N
     """
     if not hasattr(estimator, "components_"):
         raise ParameterError(
-            f"estimator should be fitted, but this {type(estimator).__name__} is not. Call fit "
-            "first."
+            f"estimator must be fitted, got an unfitted {type(estimator).__name__}. Call fit first."
         )
     blocks = blocks_of(X, block_size)
     model = travelling(estimator)
     if collection(X) or all(isinstance(block, Lazy) for block in blocks.blocks):
         return _lazily(model, blocks.blocks)
-    everyone = range(len(blocks))
-    with connected(client) as crew_client:
-        crew = crew_of(crew_client, blocks)
-        handles = crew.map("transform-block", _codes, everyone, crew.share(model))
-        return np.vstack(crew.collect(handles, everyone))
+    all_blocks = range(len(blocks))
+    with connected(client) as dask_client:
+        crew = crew_of(dask_client, blocks)
+        handles = crew.map("transform-block", _codes, all_blocks, crew.share(model))
+        return np.vstack(crew.collect(handles, all_blocks))
 
 
 def _lazily(model: Any, blocks: list[Any]) -> Any:
