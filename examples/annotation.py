@@ -1,8 +1,8 @@
 """Annotate images with keywords by the codes of their features: the JEC transfer of [R] V-C.
 
-The paper's IAPR TC12 features are not at hand. Here the images are tiles of the Indian Pines scene
-(``indian_pines.npz`` in the folder THALWEG_DATA), their keywords the land covers on the ground,
-and the two features of a tile the mean and the standard deviation of its pixels' spectra.
+The IAPR TC12 features of the paper are not available. Here the images are tiles of the Indian Pines
+scene (``indian_pines.npz`` in the folder THALWEG_DATA). Their keywords are the land covers, and the
+two features of a tile are the mean and the standard deviation of the spectra of its pixels.
 """
 
 import argparse
@@ -15,8 +15,8 @@ import numpy as np
 
 from thalweg import ORNMF, rivals
 
-TILE, FEWEST = 7, 3  # pixels along a tile; pixels of a land cover that make it a keyword
-KEYWORDS = 2  # that each tile gets; [R] has 5, of 4.7 on average
+TILE, FEWEST = 7, 3  # width of a tile, and least number of pixels of a keyword's land cover
+KEYWORDS = 2  # predicted for each tile; [R] predicts 5, where images have 4.7 on average
 RANKS, TRIALS, PASSES = (5, 10, 20, 40), 5, 2
 METHODS: dict[str, Callable[[int, int], Any]] = {
     "OR-NMF": lambda K, n: ORNMF(K, buffer_size=None, horizon=PASSES * n),
@@ -30,14 +30,14 @@ METHODS: dict[str, Callable[[int, int], Any]] = {
 
 
 class Tiles(NamedTuple):
-    """Images: two features each, as rows, and whether they have each keyword."""
+    """Images: two feature matrices with one row per image, and a boolean matrix of keywords."""
 
     features: tuple[Any, Any]
     words: Any
 
 
 class Scores(NamedTuple):
-    """Means over images and trials: accuracy, recall and normalised score."""
+    """Accuracy, recall and normalised score, averaged over images and trials."""
 
     accuracy: float
     recall: float
@@ -45,7 +45,7 @@ class Scores(NamedTuple):
 
 
 def load(path: Path) -> Tiles:
-    """Cut the scene into tiles; those without a keyword are left out."""
+    """Split the scene into tiles, and leave out those without a keyword."""
     with np.load(path, allow_pickle=False) as data:
         cube, labels = data["cube"].astype(np.float64), data["labels"]
     rows, columns = (size // TILE for size in labels.shape)
@@ -61,7 +61,7 @@ def load(path: Path) -> Tiles:
 
 
 def distances(learned: Any, others: Any) -> Any:
-    """Return Euclidean distances, the largest of them 1, as JEC scales each feature's."""
+    """Return Euclidean distances, scaled to a maximum of 1 for each feature as in JEC."""
     found = np.sqrt(np.maximum(
         np.sum(others**2, axis=1)[:, None] - 2 * others @ learned.T + np.sum(learned**2, axis=1), 0
     ))  # fmt: skip
@@ -69,9 +69,9 @@ def distances(learned: Any, others: Any) -> Any:
 
 
 def transfer(joint: Any, words: Any, n_keywords: int = KEYWORDS) -> Any:
-    """Return the keywords of each image: those of the nearest one, and of the next if too few.
+    """Transfer keywords from the nearest image, then from the next ones until there are enough.
 
-    Those of one image are taken in the order of their frequency among all that were learned.
+    The keywords of one image are taken in the order of their frequency in the training set.
     """
     frequency = words.sum(axis=0)
     annotated = np.zeros((len(joint), words.shape[1]), bool)
@@ -86,7 +86,7 @@ def transfer(joint: Any, words: Any, n_keywords: int = KEYWORDS) -> Any:
 
 
 def judge(annotated: Any, words: Any) -> Scores:
-    """Return AC = r/(r + w), RC = r/n and NS = r/n - w/(N - n), means over the images."""
+    """Return the means over images of AC = r/(r + w), RC = r/n and NS = r/n - w/(N - n)."""
     right, wrong = (annotated & words).sum(axis=1), (annotated & ~words).sum(axis=1)
     n, everything = words.sum(axis=1), words.shape[1]
     scores = (right / (right + wrong), right / n, right / n - wrong / (everything - n))
@@ -94,7 +94,7 @@ def judge(annotated: Any, words: Any) -> Scores:
 
 
 def annotate(data: Tiles, method: str | None, rank: int, trials: int = TRIALS) -> Scores:
-    """Learn from half of the tiles, annotate the others; without a method from the features."""
+    """Train on half of the tiles and annotate the others; ``method=None`` uses the features."""
     found = []
     for trial in range(trials):
         rng = np.random.default_rng(trial)
@@ -120,7 +120,7 @@ def main(argv: list[str] | None = None) -> dict[tuple[str, int], Scores]:
     parser.add_argument("--trials", type=int, default=TRIALS)
     options = parser.parse_args(argv)
     if options.data is None or not (Path(options.data) / "indian_pines.npz").exists():
-        parser.error("no indian_pines.npz: name its folder by --data or in THALWEG_DATA")
+        parser.error("indian_pines.npz not found: set --data or THALWEG_DATA to its folder")
     data = load(Path(options.data) / "indian_pines.npz")
     n, vocabulary = data.words.shape
     print(f"{n} tiles, {vocabulary} keywords, {data.words.sum() / n:.2f} of them on a tile")

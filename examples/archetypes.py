@@ -1,9 +1,9 @@
-"""Archetypes in the plane, and of data that scikit-learn ships: [A] Figure 9 and 5.3.
+"""Archetypes in the plane, and of data sets of scikit-learn: [A] Figure 9 and 5.3.
 
     python examples/archetypes.py [--output FOLDER]
 
-Draws ``archetypes.png``: a triangle that is found from noisy mixtures of its corners, with and
-without sparsity. Prints purity and entropy of groups of wines and of digits.
+Draws ``archetypes.png``: the estimate of a triangle from noisy mixtures of its corners, with and
+without sparsity. Prints purity and entropy of clusterings of wines and of digits.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def triangle(seed: int = 0, noise: float = 0.06) -> Any:
 
 
 def solve(X: Any) -> list[Toy]:
-    """Fit with several weights, first without and then with a limit of two nonzeros."""
+    """Fit with several weights, without and with a limit of two nonzeros."""
     toys = []
     for sparsity in (None, 2):
         for weight in WEIGHTS:
@@ -56,7 +56,7 @@ def solve(X: Any) -> list[Toy]:
 
 
 def draw(X: Any, toys: list[Toy], picture: Path) -> None:
-    """Draw data, true corners, and archetypes with their hulls."""
+    """Draw the data, the true corners and the archetypes with their hulls."""
     size = {"figsize": (11, 7.6), "layout": "constrained", "sharex": True, "sharey": True}
     fig, axes = plt.subplots(2, len(WEIGHTS), **size)
     for ax, toy in zip(axes.flat, toys, strict=True):
@@ -74,7 +74,7 @@ def draw(X: Any, toys: list[Toy], picture: Path) -> None:
 
 
 def groups(X: Any, labels: Any, k: int) -> dict[str, tuple[float, float, float]]:
-    """Return purity, entropy and share of nonzeros for several ways to group samples."""
+    """Return purity, entropy and share of nonzeros of several clusterings."""
     split = SignSplitter().fit_transform(StandardScaler().fit_transform(X))
     means = KMeans(k, n_init=10, random_state=0).fit(split)
     found = {"k-means": (means.labels_, metrics.sparsity(means.cluster_centers_))}

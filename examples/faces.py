@@ -1,4 +1,4 @@
-"""Clean faces from noise and shadows: Huber's loss beside squares and Kullback-Leibler.
+"""Remove noise and shadows from faces: the Huber, squared and Kullback-Leibler losses.
 
 The noise is that of [D] VIII-F. The faces are those of the ORL or of the CBCL database:
 ``orl_32x32.npz`` or ``cbcl_faces.npz`` in the folder THALWEG_DATA.
@@ -20,8 +20,8 @@ import matplotlib.pyplot as plt
 
 LOSSES = ("huber", "squared-l2", "kl")
 COMPONENTS, PASSES = 49, 5
-NOISY, SHADED = 0.3, 0.25  # share of the pixels with noise, share of the faces with a shadow
-DARK, WIDTH = 0.3, 0.15  # what a shadow leaves of the light, its width as a share of the face
+NOISY, SHADED = 0.3, 0.25  # shares of the pixels with noise, and of the faces with a shadow
+DARK, WIDTH = 0.3, 0.15  # brightness in a shadow, and its width as a share of the face
 COLUMNS = 5  # faces of each kind in the picture
 INK, SOFT = "#222a33", "#68727d"
 
@@ -36,7 +36,7 @@ class Spoilt(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The faces that a loss gives back, with their PSNR in decibels."""
+    """The reconstructed faces of a loss, with their PSNR in decibels."""
 
     faces: Any
     all: float
@@ -55,7 +55,7 @@ def load(path: Path) -> tuple[Any, tuple[int, int]]:
 def spoil(
     clean: Any, shape: tuple[int, int], rng: np.random.Generator, share: float = NOISY
 ) -> Spoilt:
-    """Darken a bar across some faces, then add noise to a share of all pixels."""
+    """Darken a bar across some of the faces, then add noise to a share of all pixels."""
     shaded = rng.random(len(clean)) < SHADED
     y, x = np.indices(shape).reshape(2, 1, -1) / shape[0]
     angle, y0, x0 = rng.random((3, len(clean), 1))
@@ -67,7 +67,7 @@ def spoil(
 
 
 def judge(data: Spoilt, faces: Any, seconds: float = 0.0) -> Result:
-    """Return the PSNR of all faces, of those without, and of those with a shadow."""
+    """Return the PSNR of all faces, and of those without and with a shadow."""
     kinds = (slice(None), ~data.shaded, data.shaded)
     return Result(faces, *(metrics.psnr(data.clean[k], faces[k]) for k in kinds), seconds)
 
@@ -81,14 +81,14 @@ def reconstruct(data: Spoilt, loss: str, n_components: int = COMPONENTS) -> Resu
 
 
 def shown(data: Spoilt) -> Any:
-    """Return faces all over the collection: some without a shadow, then some with one."""
+    """Choose faces for the picture: first without a shadow, then with one."""
     kinds = (np.flatnonzero(~data.shaded), np.flatnonzero(data.shaded))
     picks = [k[np.linspace(0, len(k), COLUMNS, endpoint=False, dtype=int)] for k in kinds]
     return np.concatenate(picks)
 
 
 def draw(data: Spoilt, results: dict[str, Result], picture: Path) -> None:
-    """Write a mosaic: what became of the faces down, faces across."""
+    """Draw a mosaic: one row for each version of the faces, one column for each face."""
     rows = {"clean": judge(data, data.clean), "spoilt": judge(data, data.noisy), **results}
     picks = shown(data)
     widths = [1.0] * COLUMNS + [0.2] + [1.0] * COLUMNS  # a gap between the kinds
@@ -119,7 +119,7 @@ def draw(data: Spoilt, results: dict[str, Result], picture: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> dict[str, Result]:
-    """Load, spoil, reconstruct under each loss, print, draw."""
+    """Load and corrupt the faces, reconstruct them with each loss, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("THALWEG_DATA"))
     parser.add_argument("--faces", choices=("orl_32x32", "cbcl_faces"), default="orl_32x32")
@@ -127,9 +127,9 @@ def main(argv: list[str] | None = None) -> dict[str, Result]:
     options = parser.parse_args(argv)
     file = f"{options.faces}.npz"
     if options.data is None or not (options.data / file).exists():
-        parser.error(f"no {file}: name its folder by --data or in THALWEG_DATA")
+        parser.error(f"{file} not found: set --data or THALWEG_DATA to its folder")
     data = spoil(*load(options.data / file), np.random.default_rng(0))
-    OnlineNMF(COMPONENTS, loss="huber").fit(data.noisy[:50])  # compiles, or loads what is compiled
+    OnlineNMF(COMPONENTS, loss="huber").fit(data.noisy[:50])  # compile before the timing
     results = {loss: reconstruct(data, loss) for loss in LOSSES}
     print(f"{len(data.clean)} faces, {np.mean(data.shaded):.0%} with a shadow")
     print(f"\n{'PSNR in dB':12}{'all':>8}{'plain':>8}{'shadow':>8}{'seconds':>9}")

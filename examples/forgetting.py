@@ -1,9 +1,9 @@
-"""How fast to forget: error of a tracker against its half-life, as the subspace turns.
+"""Choose a forgetting factor: error of a tracker against its half-life on a rotating subspace.
 
     python examples/forgetting.py [--output FOLDER]
 
-To remember much averages the noise, to forget soon follows the turn; the best half-life lies
-between, and the faster the turn the shorter it is. Draws ``forgetting.png``.
+A long memory averages out the noise, a short one follows the rotation. The best half-life lies in
+between, and is shorter for a faster rotation. Draws ``forgetting.png``.
 """
 
 import argparse
@@ -19,7 +19,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 SAMPLES, FEATURES, RANK, EVERY = 3000, 40, 3, 50
-TURNS = {"still": 0.0, "slow": 3e-5, "fast": 3e-4}  # radians a sample
+TURNS = {"still": 0.0, "slow": 3e-5, "fast": 3e-4}  # radians per sample
 LIVES = (20, 40, 80, 160, 320, 640, 1280, 5000)
 COLOURS = {"still": "#1b6ca8", "slow": "#c9910d", "fast": "#d1495b"}
 
@@ -54,7 +54,7 @@ def draw(errors: dict[str, Any], picture: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> dict[str, Any]:
-    """Follow streams of three speeds with each half-life, print, draw."""
+    """Track streams of three speeds with each half-life, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     options = parser.parse_args(argv)

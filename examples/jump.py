@@ -1,4 +1,4 @@
-"""Follow a subspace that jumps, through gaps and outliers, and draw who finds it again when."""
+"""Track a subspace that jumps, with gaps and outliers, and draw the error of three trackers."""
 
 import argparse
 from pathlib import Path
@@ -14,24 +14,24 @@ import matplotlib.pyplot as plt
 
 SAMPLES, JUMP, EVERY = 5000, 3000, 32
 MISSING, OUTLIERS = 0.3, 0.2
-LEVEL = 1e-3  # a subspace this close is found again
+LEVEL = 1e-3  # the jump is over when the SEP stays below this
 TRACKERS = {"PETRELS-ADMM": PetrelsADMM, "GRASTA": Grasta, "ORPCA": OnlineRobustPCA}
 COLOURS = {"PETRELS-ADMM": "#1b6ca8", "GRASTA": "#d1495b", "ORPCA": "#c9910d"}
 INK, SOFT = "#222a33", "#68727d"
 
 
 class Result(NamedTuple):
-    """The way of a tracker."""
+    """The course of a tracker."""
 
-    seen: Any  # samples seen
-    sep: Any  # error then
-    recovery: int | None  # samples from the jump until the error stays below the level
-    drift: Any  # angle by which the subspace turned, NaN while a start is being made
-    jumps: Any  # when a jump was noticed
+    seen: Any  # number of samples processed
+    sep: Any  # error after them
+    recovery: int | None  # samples from the jump until the error stays below LEVEL
+    drift: Any  # rotation of the estimated subspace, NaN during an initialisation
+    jumps: Any  # samples at which a jump was detected
 
 
 def follow(model: Any, stream: synthetic.SubspaceStream) -> Result:
-    """Feed the stream in small batches, and look how close the subspace is after each."""
+    """Process the stream in small batches, and compute the error after each."""
     seen, errors, drift = [], [], []
     for start in range(0, len(stream.X), EVERY):
         looks = len(model.drift_) if start else 0
@@ -47,7 +47,7 @@ def follow(model: Any, stream: synthetic.SubspaceStream) -> Result:
 
 
 def draw(results: dict[str, Result], picture: Path) -> None:
-    """Write error above, and what the tracker itself knows of it below."""
+    """Draw the error above, and the drift and jumps that the tracker detects below."""
     fig, (top, bottom) = plt.subplots(
         2, 1, figsize=(11, 7.6), sharex=True, height_ratios=(3, 1), layout="constrained"
     )
@@ -80,7 +80,7 @@ def draw(results: dict[str, Result], picture: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> dict[str, Result]:
-    """Generate, follow with every tracker, print, draw."""
+    """Generate a stream, process it with every tracker, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     options = parser.parse_args(argv)

@@ -1,9 +1,9 @@
-"""Losses side by side: which one is nearest to the truth, under which noise.
+"""Compare losses: which one recovers the truth best under which noise.
 
     python examples/losses.py [--output FOLDER]
 
-The same low-rank data, with noise of four kinds, are learned from under five losses. Draws
-``losses.png``: the error of each, relative to the best under the same noise.
+Fits five losses to the same low-rank data with four kinds of noise. Draws ``losses.png``: the error
+of each loss, relative to the best one for the same noise.
 """
 
 import argparse
@@ -24,7 +24,7 @@ INK = "#222a33"
 
 
 def noisy(clean: Any, rng: Any) -> dict[str, Any]:
-    """Return the clean data under noise of four kinds."""
+    """Return the clean data with each of four kinds of noise."""
     hit = rng.random(clean.shape) < 0.05
     return {
         "counts (Poisson)": rng.poisson(clean).astype(float),
@@ -40,7 +40,7 @@ def compare(seed: int = 0) -> dict[str, dict[str, float]]:
     clean = 5 * rng.gamma(1.0, 1.0, (SAMPLES, RANK)) @ rng.gamma(0.7, 0.6, (RANK, FEATURES)) + 0.5
     found: dict[str, dict[str, float]] = {}
     for noise, X in noisy(clean, rng).items():
-        X = X + 1e-3 if noise != "counts (Poisson)" else X + 0.1  # Itakura-Saito has no zeros
+        X = X + 1e-3 if noise != "counts (Poisson)" else X + 0.1  # Itakura-Saito needs X > 0
         found[noise] = {}
         for loss in LOSSES:
             model = OnlineNMF(RANK, loss=loss, epochs=EPOCHS, init="svd", random_state=0).fit(X)
@@ -50,7 +50,7 @@ def compare(seed: int = 0) -> dict[str, dict[str, float]]:
 
 
 def draw(found: dict[str, dict[str, float]], picture: Path) -> None:
-    """Draw a table of colours: the darker, the farther from the best of the row."""
+    """Draw a heat map: the darker, the larger the error relative to the best of the row."""
     errors = np.array([list(row.values()) for row in found.values()])
     relative = errors / errors.min(axis=1, keepdims=True)
     fig, ax = plt.subplots(figsize=(9.4, 4.6), layout="constrained")

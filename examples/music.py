@@ -1,8 +1,8 @@
-"""Find the notes of a trumpet in its spectrogram, and draw them.
+"""Decompose the spectrogram of a trumpet into notes, and draw them.
 
 The music is ``audio_ccby.npz`` in the folder THALWEG_DATA: a trumpet by Mihai Sorohan, under
-CC-BY 3.0. Itakura and Saito's loss compares powers by their ratio, so that soft overtones
-count as much as loud ones.
+CC-BY 3.0. The Itakura-Saito loss depends on the ratio of powers, so that soft overtones count as
+much as loud ones.
 """
 
 import argparse
@@ -23,17 +23,17 @@ import matplotlib.pyplot as plt
 
 CREDIT = "Sound: Mihai Sorohan, CC-BY 3.0"
 COMPONENTS, STARTS, PASSES = 8, 4, 20
-SECONDS = 3.4  # then the trumpet is silent
+SECONDS = 3.4  # the trumpet is silent after that
 WINDOW, HOP = 2048, 256  # samples
 LOWEST, HIGHEST = 200.0, 5000.0  # Hz
-QUIET = 1e-5  # added to powers, of which the largest is 1: 50 dB are looked at
-CLEAR = 10.0  # dB that the overtones of a note are above what is between them
+QUIET = 1e-5  # added to the powers, whose maximum is 1: a dynamic range of 50 dB
+CLEAR = 10.0  # dB by which the overtones of a note exceed the level between them
 NOTES = ["C", "C♯", "D", "E♭", "E", "F", "F♯", "G", "A♭", "A", "B♭", "B"]
 INK, SOFT = "#222a33", "#68727d"
 
 
 class Spectrogram(NamedTuple):
-    """Powers, one row for each moment."""
+    """Powers, one row per time frame."""
 
     power: Any
     times: Any
@@ -41,25 +41,25 @@ class Spectrogram(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Templates from low to high, their activations, and how far they are from the sound."""
+    """Templates in the order of pitch, their activations, and the loss."""
 
     templates: Any
     activations: Any
     pitches: Any  # Hz, NaN for noise
-    divergence: float  # mean of a moment
-    of_mean: float  # that of the mean spectrum, with the best loudness at each moment
+    divergence: float  # mean per time frame
+    of_mean: float  # the same for the mean spectrum, with the optimal loudness per frame
     seconds: float
 
 
 def load(path: Path) -> tuple[Any, int]:
-    """Return the sound of the trumpet, and its samples per second."""
+    """Return the sound of the trumpet, and the sampling rate."""
     with np.load(path, allow_pickle=False) as data:
         rate = int(data["sr"])
         return data["trumpet"][: int(SECONDS * rate)] / 2.0**15, rate
 
 
 def spectrogram(sound: Any, rate: int) -> Spectrogram:
-    """Return powers between LOWEST and HIGHEST, of which the largest is 1."""
+    """Return powers between LOWEST and HIGHEST, scaled to a maximum of 1."""
     frequencies, times, S = signal.stft(sound, rate, nperseg=WINDOW, noverlap=WINDOW - HOP)
     kept = (frequencies >= LOWEST) & (frequencies <= HIGHEST)
     power = np.abs(S[kept].T) ** 2
@@ -67,9 +67,9 @@ def spectrogram(sound: Any, rate: int) -> Spectrogram:
 
 
 def pitch(template: Any, frequencies: Any) -> float:
-    """Return the frequency whose multiples stand out most from the places between them.
+    """Return the frequency whose multiples have the largest contrast to the levels between them.
 
-    NaN if they do so by less than CLEAR decibels, as in a template of noise.
+    NaN if the contrast is below CLEAR decibels, as in a template of noise.
     """
     tried = np.arange(1.2 * LOWEST, HIGHEST / 7.0)
     level = _decibels(template / template.max())
@@ -88,7 +88,7 @@ def note(frequency: float) -> str:
 
 
 def fit(sound: Spectrogram, starts: int = STARTS, n_components: int = COMPONENTS) -> Result:
-    """Fit from so many starts, keep the lowest loss, sort the templates by pitch."""
+    """Fit with several seeds, keep the model of lowest loss, sort the templates by pitch."""
     X = sound.power
     begin = time.perf_counter()
     models = [
@@ -109,7 +109,7 @@ def fit(sound: Spectrogram, starts: int = STARTS, n_components: int = COMPONENTS
     pitches = np.array([pitch(template, sound.frequencies) for template in templates])
     order = np.argsort(np.nan_to_num(pitches))
     mean = X.mean(axis=0)
-    flat = np.mean(X / mean, axis=1, keepdims=True) * mean  # the best multiple of the mean
+    flat = np.mean(X / mean, axis=1, keepdims=True) * mean  # the optimal multiple of the mean
     return Result(
         templates[order],
         activations[:, order],
@@ -125,7 +125,7 @@ def _divergence(X: Any, model: Any) -> float:
 
 
 def draw(sound: Spectrogram, result: Result, picture: Path) -> None:
-    """Write the spectrogram, what the templates make of it, the templates, the activations."""
+    """Draw the spectrogram, its reconstruction, the templates and the activations."""
     fig, axes = plt.subplots(2, 2, figsize=(11.5, 7.6), layout="constrained")
     fig.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
     found = result.activations @ result.templates
@@ -189,7 +189,7 @@ def main(argv: list[str] | None = None) -> Result:
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     options = parser.parse_args(argv)
     if options.data is None or not (options.data / "audio_ccby.npz").exists():
-        parser.error("no audio_ccby.npz: name its folder by --data or in THALWEG_DATA")
+        parser.error("audio_ccby.npz not found: set --data or THALWEG_DATA to its folder")
     sound = spectrogram(*load(options.data / "audio_ccby.npz"))
     result = fit(sound, options.starts)
     print(f"{sound.power.shape[0]} moments, {sound.power.shape[1]} frequencies")

@@ -1,10 +1,10 @@
-"""Go on after a break: a fit that is interrupted, and resumed from its checkpoint.
+"""Resume an interrupted fit from its checkpoint.
 
     python examples/resume.py [--output FOLDER]
 
-A fit of a stream is cut off in its second pass. A new estimator goes on from the
-folder of checkpoints, and ends where a fit without a break does, bit by bit. Draws ``resume.png``:
-the loss on samples held out, also of a fit that has to begin anew.
+A fit of a stream is interrupted in its second pass. A new estimator resumes from the folder of
+checkpoints, and ends with the same components as an uninterrupted fit, bit for bit. Draws
+``resume.png``: the loss on held-out samples, also for a fit that restarts from zero.
 """
 
 import argparse
@@ -21,17 +21,17 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 SAMPLES, HELD_OUT, FEATURES, RANK = 600, 300, 60, 5
-BATCH, PASSES, EVERY = 25, 2, 4  # EVERY: batches from one checkpoint to the next
-CUT = 700  # samples taken in when the power fails
+BATCH, PASSES, EVERY = 25, 2, 4  # EVERY: batches between checkpoints
+CUT = 700  # samples processed before the interruption
 INK, BLUE, RED, SOFT = "#22303c", "#1b6ca8", "#d1495b", "#9aa7b2"
 
 
-class PowerCut(Exception):  # noqa: N818 - nobody's error
-    """The run ends here."""
+class PowerCut(Exception):  # noqa: N818 - not an error
+    """Interrupt the run."""
 
 
 class Run(NamedTuple):
-    """A fit: samples taken in, the loss on those held out after each batch, the components."""
+    """A fit: samples processed and held-out loss after each batch, and the components."""
 
     seen: list[int]
     losses: list[float]
@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
 
 def learn(X: Any, test: Any, *, until: int | None = None, **options: Any) -> Run:
-    """Fit a new estimator to the stream, and note the loss after each batch."""
+    """Fit a new estimator to the stream, and record the loss after each batch."""
     model = RobustOnlineNMF(RANK, outlier_weight=0.2, random_state=0)
     stream = streams.Shuffled(streams.open(X), buffer=200, seed=1)
     seen, losses = [], []
@@ -58,7 +58,7 @@ def learn(X: Any, test: Any, *, until: int | None = None, **options: Any) -> Run
 
 
 def compare(X: Any, test: Any, folder: Path) -> dict[str, Run]:
-    """Return the fit without a break, both parts of the one with a break, and one begun anew."""
+    """Return an uninterrupted fit, and both parts of an interrupted one."""
     keeper = checkpoint.Keeper(folder, every=EVERY)
     first = learn(X, test, until=CUT, checkpoint=keeper)
     kept = checkpoint.read_manifest(checkpoint.latest(folder))
@@ -71,7 +71,7 @@ def compare(X: Any, test: Any, folder: Path) -> dict[str, Run]:
 
 
 def draw(runs: dict[str, Run], picture: Path) -> None:
-    """Draw the loss against the samples taken in; who begins anew has taken in CUT for nothing."""
+    """Draw the loss against the samples processed; a restart from zero wastes the first CUT."""
     straight, first, resumed = runs.values()
     fig, ax = plt.subplots(figsize=(10, 5.2), layout="constrained")
     ax.plot(straight.seen, straight.losses, color=SOFT, lw=9, alpha=0.5, label="without a break")
@@ -93,7 +93,7 @@ def draw(runs: dict[str, Run], picture: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> dict[str, Run]:
-    """Learn with and without a break, compare, draw."""
+    """Fit with and without an interruption, compare, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     options = parser.parse_args(argv)

@@ -1,9 +1,10 @@
-"""Fill gaps of a table of sensors: a robust subspace beside interpolation and column means.
+"""Fill the gaps in sensor data: a robust subspace, interpolation and column means.
 
     python examples/sensors.py [--output FOLDER]
 
-Thirty sensors are driven by a day, a week and the weather. Each is down for hours at a time, and
-some values are nonsense. Draws ``sensors.png``: two of them, their gaps, and who fills these how.
+Thirty sensors depend on a daily cycle, a weekly cycle and the weather. Each has outages of several
+hours, and some values are outliers. Draws ``sensors.png``: two sensors with gaps, and how each
+method fills them.
 """
 
 import argparse
@@ -27,13 +28,13 @@ INK, SOFT = "#222a33", "#9aa7b2"
 class Table(NamedTuple):
     """Rows are hours, columns are sensors."""
 
-    X: Any  # as it came: NaN where a sensor was down
+    X: Any  # observed data: NaN during outages
     truth: Any
     down: Any
 
 
 def generate(seed: int = 0, hours: int = HOURS) -> Table:
-    """Return sensors that follow three causes, with outages of some hours and with nonsense."""
+    """Return sensors that depend on three factors, with outages and outliers."""
     rng = np.random.default_rng(seed)
     t = np.arange(hours)
     weather = np.convolve(rng.normal(size=hours + 71), np.hanning(72), "valid")
@@ -50,7 +51,7 @@ def generate(seed: int = 0, hours: int = HOURS) -> Table:
 
 
 def interpolate(X: Any) -> Any:
-    """Return each column with straight lines over its gaps."""
+    """Interpolate linearly over the gaps of each column."""
     t = np.arange(len(X))
     seen = ~np.isnan(X)
     columns = [np.interp(t, t[s], x[s]) for x, s in zip(X.T, seen.T, strict=True)]
@@ -58,7 +59,7 @@ def interpolate(X: Any) -> Any:
 
 
 def fill(X: Any) -> dict[str, Any]:
-    """Return the table as each method completes it."""
+    """Fill the gaps with each method."""
     return {
         "PetrelsADMM": PetrelsADMM(RANK, random_state=0).fit(X).decompose(X).low_rank,
         "interpolation": interpolate(X),

@@ -1,4 +1,4 @@
-"""Separate a street from what moves on it, in one pass over the frames, and draw a picture."""
+"""Separate the background of a street from moving objects, in one pass, and draw a picture."""
 
 import argparse
 import sys
@@ -15,13 +15,13 @@ from thalweg import RobustOnlineNMF, metrics, synthetic
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-SHOWN = (807, 632, 867, 707)  # from night to noon, with lost lines and a dead patch
-THRESHOLD = 0.1  # an outlier is part of an object from here on
+SHOWN = (807, 632, 867, 707)  # frames from night to noon, with missing rows and a missing rectangle
+THRESHOLD = 0.1  # absolute outlier value above which a pixel is part of an object
 GAP, VERDICTS = "#f2a33a", {"right": "#e9edf2", "false alarm": "#e4572e", "missed": "#4c9be8"}
 
 
 def report(progress) -> None:
-    """Show how far the fit is: on one line of a terminal, now and then in a log."""
+    """Show the progress: on one line of a terminal, or every 200 frames in a log."""
     live = sys.stderr.isatty()
     if live or progress.n_samples_seen % 200 == 0:
         line = (
@@ -32,12 +32,12 @@ def report(progress) -> None:
 
 
 def verdicts(truth, found, seen):
-    """Return numbers: background, then the VERDICTS, then objects that were not seen."""
+    """Return class numbers: 0 background, 1 to 3 the VERDICTS, 4 missing pixels of objects."""
     return np.select([truth & ~seen, truth & found, found, truth], [4, 1, 2, 3])
 
 
 def draw(scene, parts, found, seen, picture: Path) -> None:
-    """Write a mosaic: frames down, what became of them across."""
+    """Draw a mosaic: one row for each frame, one column for each part."""
     grey = {"cmap": mpl.colormaps["gray"].with_extremes(bad=GAP), "vmin": 0, "vmax": 1}
     signed = {"cmap": "RdBu_r", "vmin": -0.8, "vmax": 0.8}
     judged = {"cmap": ListedColormap(["#14181f", *VERDICTS.values(), GAP]), "vmin": 0, "vmax": 4}
@@ -65,7 +65,7 @@ def draw(scene, parts, found, seen, picture: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Generate, fit, judge, draw."""
+    """Generate the scene, fit, evaluate, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     picture = parser.parse_args(argv).output / "separation.png"
@@ -73,11 +73,11 @@ def main(argv: list[str] | None = None) -> None:
     seen = ~np.isnan(scene.frames)
     print(f"{len(scene.frames)} frames of {scene.shape} pixels, {np.mean(~seen):.1%} missing")
     start = time.perf_counter()
-    # The light comes as three components.
+    # The light has three components.
     model = RobustOnlineNMF(n_components=3, random_state=0, callback=report)
     parts = model.fit(scene.frames).decompose(scene.frames)
     seconds = time.perf_counter() - start
-    print(file=sys.stderr)  # leaves the line of progress
+    print(file=sys.stderr)  # end the progress line
     found = np.abs(parts.outliers) > THRESHOLD
     scores = metrics.outlier_scores(scene.mask[seen], found[seen])
     print(f"objects      F-measure {scores.f1:.3f}", end="   ")

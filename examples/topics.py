@@ -1,4 +1,4 @@
-"""Find five topics in 2225 news articles, and draw their words and whose articles they are.
+"""Find five topics in 2225 news articles, and draw their words and their sections.
 
 The data are those of [D] VIII-E, BBC news: ``bbc_news.npz`` in the folder THALWEG_DATA.
 """
@@ -47,7 +47,7 @@ METHODS = {
 
 
 class Corpus(NamedTuple):
-    """Weights of terms in articles, and the section each article is from."""
+    """Weights of terms in articles, and the section of each article."""
 
     X: Any
     terms: Any
@@ -56,18 +56,18 @@ class Corpus(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What one method found; row k of everything belongs to label k as far as they match."""
+    """The result of one method; topics are matched to labels, so that row k is for label k."""
 
     words: list[list[str]]
-    weights: Any  # of those words
-    table: Any  # articles with topic k and label j
+    weights: Any  # of these words
+    table: Any  # number of articles with topic k and label j
     purity: float
-    held_out: float  # mean divergence of an article that was not learned from
+    held_out: float  # mean divergence of a held-out article
     seconds: float
 
 
 def load(path: Path) -> Corpus:
-    """Return the TERMS terms of largest weight, (1 + log count) log(articles / those with it)."""
+    """Return the TERMS terms of largest TF-IDF weight, (1 + log tf) log(n_articles / df)."""
     with np.load(path, allow_pickle=False) as data:
         indices = data["indices"].astype(np.int32)
         counts, shape = data["data"].astype(np.float64), tuple(data["shape"])
@@ -85,13 +85,13 @@ def divergence(model: Any, X: Any) -> float:
 
 
 def fit(corpus: Corpus, model: Any) -> Result:
-    """Fit on a part of the articles, and judge what was found."""
+    """Fit on the training articles, and evaluate the topics."""
     order = np.random.default_rng(0).permutation(corpus.X.shape[0])
     held_out, training = np.split(order, [int(HELD_OUT * len(order))])
     X = corpus.X[training]
     begin = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # ten passes are meant
+        warnings.simplefilter("ignore", ConvergenceWarning)  # ten passes are intended
         model.fit(X)
     seconds = time.perf_counter() - begin
     mass = model.transform(corpus.X) * model.components_.sum(axis=1)
@@ -111,7 +111,7 @@ def fit(corpus: Corpus, model: Any) -> Result:
 
 
 def draw(result: Result, label_names: Any, picture: Path) -> None:
-    """Write five panels of words, and a table of topics and sections."""
+    """Draw five panels of words, and a table of topics and sections."""
     fig, axes = plt.subplots(2, 3, figsize=(11.5, 6.6), layout="constrained")
     fig.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
     places = np.arange(WORDS)
@@ -148,15 +148,15 @@ def _name(result: Result, k: int, label_names: Any) -> str:
 
 
 def main(argv: list[str] | None = None) -> dict[str, Result]:
-    """Load, fit by each method, print, draw."""
+    """Load the corpus, fit each method, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("THALWEG_DATA"))
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     options = parser.parse_args(argv)
     if options.data is None or not (options.data / "bbc_news.npz").exists():
-        parser.error("no bbc_news.npz: name its folder by --data or in THALWEG_DATA")
+        parser.error("bbc_news.npz not found: set --data or THALWEG_DATA to its folder")
     corpus = load(options.data / "bbc_news.npz")
-    OnlineNMF(TOPICS).fit(corpus.X[:50])  # compiles, or loads what is compiled
+    OnlineNMF(TOPICS).fit(corpus.X[:50])  # compile the kernels before the timing
     results = {name: fit(corpus, model) for name, model in METHODS.items()}
     first, *_ = results.values()
     for k, words in enumerate(first.words):

@@ -1,9 +1,9 @@
-"""Archetypes in the plane: the toys of [A], Figures 1 to 4, and its Table 1.
+"""Archetypes in the plane: the toy examples of [A], Figures 1 to 4, and its Table 1.
 
     python examples/toys.py [--output FOLDER]
 
-Draws ``toys.png``: why archetypes near the data are wanted, and what weak and strong robustness
-see. Prints both for each solution.
+Draws ``toys.png``: why archetypes should be near the data, and what weak and strong robustness
+measure. Prints both for each solution.
 """
 
 import argparse
@@ -22,7 +22,7 @@ INK, SOFT, BLUE, RED = "#22303c", "#9aa7b2", "#3b7dd8", "#d1495b"
 TRUTH = np.array([[0.15, 0.15], [0.1, 0.7], [0.7, 0.1]])  # [A] appendix B
 WIDE = np.array([[0.05, 0.05], [1.0, 0.1], [0.1, 1.0]])
 LEGS = np.array([[0.0, 0.0], [0.0, 0.8], [0.8, 0.0]])
-# Triangles that hold the noisy data; in the first two one corner stands for two true ones.
+# Triangles that contain the noisy data; in the first two, one corner is nearest to two true ones.
 CANDIDATES = {
     "2 c": np.array([[0.0, 0.0], [0.0, 1.5], [0.9, 0.0]]),
     "2 d": np.array([[0.0, 0.0], [0.0, 2.3], [0.9, 0.0]]),
@@ -32,7 +32,7 @@ NOISE, ANGLE = 0.03, 0.55
 
 
 class Panel(NamedTuple):
-    """Data, a solution, and what it is compared with."""
+    """Data, a solution, and the archetypes it is compared with."""
 
     name: str
     title: str
@@ -42,12 +42,12 @@ class Panel(NamedTuple):
 
     @property
     def robustness(self) -> Any:
-        """Weak and strong, as if the other one were the truth."""
+        """Weak and strong robustness, with ``other`` as the truth."""
         return metrics.robustness(self.other, self.found)
 
 
 def mixtures(m: int, seed: int, noise: float = 0.0) -> Any:
-    """Return mixtures of the true archetypes, which are among them."""
+    """Return mixtures of the true archetypes, and the archetypes themselves."""
     rng = np.random.default_rng(seed)
     codes = rng.random((m, 3))
     X = np.vstack([codes / codes.sum(axis=1, keepdims=True) @ TRUTH, TRUTH])
@@ -85,7 +85,7 @@ def solve() -> list[Panel]:
 
 
 def draw(panels: list[Panel], picture: Path) -> None:
-    """Draw data, the solution in red, and what it is compared with in blue."""
+    """Draw the data, the solution in red, and the compared archetypes in blue."""
     fig, axes = plt.subplots(2, 5, figsize=(15, 6.8), layout="constrained")
     for ax, panel in zip(axes.flat, panels, strict=True):
         ax.plot(*panel.X.T, "+", color=SOFT, markersize=5)

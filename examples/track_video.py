@@ -1,8 +1,8 @@
-"""Take people off two videos in one pass over them: PETRELS-ADMM beside GRASTA, [T] V-C.
+"""Separate people from the background of two videos: PETRELS-ADMM and GRASTA, [T] V-C.
 
-The videos are of the I2R set: a hall, and a buffet. ``i2r_hall.npz`` and
-``i2r_bootstrap_half.npz`` in the folder THALWEG_DATA, with 20 frames each on which people were
-outlined by hand.
+The videos are a hall and a buffet of the I2R data set: ``i2r_hall.npz`` and
+``i2r_bootstrap_half.npz`` in the folder THALWEG_DATA. Each has 20 frames with hand-labelled masks
+of the people.
 """
 
 import argparse
@@ -22,26 +22,26 @@ from thalweg import Grasta, PetrelsADMM, metrics
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-# file, rank of the background, outlined frames in the picture
+# file, rank of the background, labelled frames in the picture
 SCENES = {"hall": ("i2r_hall.npz", 1, (7, 15)), "buffet": ("i2r_bootstrap_half.npz", 2, (9, 12))}
 TRACKERS = {"PETRELS-ADMM": PetrelsADMM, "GRASTA": Grasta}
 MEDIAN = "median frame"
-THRESHOLD = 0.1  # of the full range: a pixel that differs by more may be part of a person
+THRESHOLD = 0.1  # difference from the background, as a share of the full range
 VERDICTS = {"right": "#e9edf2", "false alarm": "#e4572e", "missed": "#4c9be8"}
 INK = "#222a33"
 
 
 class Video(NamedTuple):
-    """Frames as rows with entries between 0 and 1, and those with people outlined."""
+    """Frames as rows with entries between 0 and 1, and the frames with labelled masks."""
 
     frames: Any
     outlined: Any
-    masks: Any  # where the people are
+    masks: Any  # True at the people
     shape: tuple[int, int]
 
 
 class Result(NamedTuple):
-    """Background and mask of the outlined frames, scores, and milliseconds a frame."""
+    """Background and mask of the labelled frames, scores, and milliseconds per frame."""
 
     background: Any
     mask: Any
@@ -50,13 +50,13 @@ class Result(NamedTuple):
 
 
 def load(path: Path) -> Video:
-    """Return a video; outlined frames that have twice its resolution are halved."""
+    """Return a video; labelled frames of twice the resolution are downsampled."""
     with np.load(path, allow_pickle=False) as data:
         frames, outlined, masks = data["frames"], data["gt_frames"], data["gt_masks"] > 0
     shape = frames.shape[1:]
     if outlined.shape[1:] != shape:
         outlined, masks = halve(outlined), halve(masks) >= 0.5
-    if len(frames) < 100:  # a short clip, and the outlined frames come later
+    if len(frames) < 100:  # a short clip, which does not include the labelled frames
         frames = np.concatenate([frames, outlined])
     rows = [x.reshape(len(x), -1) / 255.0 for x in (frames, outlined)]
     return Video(*rows, masks.reshape(len(masks), -1), shape)
@@ -69,7 +69,7 @@ def halve(pictures: Any) -> Any:
 
 
 def judge(video: Video, background: Any, seconds: float = 0.0) -> Result:
-    """Call a person what differs from the background, single pixels aside."""
+    """Mark pixels that differ from the background as people, after a median filter."""
     differs = np.abs(video.outlined - background) > THRESHOLD
     pictures = differs.reshape(-1, *video.shape).astype(np.uint8)
     mask = median_filter(pictures, size=(1, 3, 3)).reshape(differs.shape) > 0
@@ -78,7 +78,7 @@ def judge(video: Video, background: Any, seconds: float = 0.0) -> Result:
 
 
 def follow(video: Video, kind: Any, n_components: int) -> Result:
-    """Follow the frames in their order, once, and take the outlined ones apart."""
+    """Track the frames in one pass, and decompose the labelled ones."""
     begin = time.perf_counter()
     model = kind(n_components, random_state=0).fit(video.frames)
     seconds = time.perf_counter() - begin
@@ -86,7 +86,7 @@ def follow(video: Video, kind: Any, n_components: int) -> Result:
 
 
 def draw(videos: dict[str, Video], results: dict[str, dict[str, Result]], picture: Path) -> None:
-    """Write a mosaic: frames down, what became of them across."""
+    """Draw a mosaic: one row for each frame, one column for each part."""
     shown = [(name, t) for name, (_, _, picks) in SCENES.items() for t in picks if name in videos]
     grey = {"cmap": "gray", "vmin": 0, "vmax": 1}
     signed = {"cmap": "RdBu_r", "vmin": -0.6, "vmax": 0.6}
@@ -117,19 +117,19 @@ def draw(videos: dict[str, Video], results: dict[str, dict[str, Result]], pictur
 
 
 def main(argv: list[str] | None = None) -> dict[str, dict[str, Result]]:
-    """Load, follow both videos with both trackers, print, draw."""
+    """Load both videos, process them with both trackers, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("THALWEG_DATA"))
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     options = parser.parse_args(argv)
     for file, *_ in SCENES.values():
         if options.data is None or not (Path(options.data) / file).exists():
-            parser.error(f"no {file}: name its folder by --data or in THALWEG_DATA")
+            parser.error(f"{file} not found: set --data or THALWEG_DATA to its folder")
     videos, results = {}, {}
     for name, (file, n_components, _) in SCENES.items():
         video = videos[name] = load(Path(options.data) / file)
         for kind in TRACKERS.values():
-            kind(n_components).fit(video.frames[:8, :64])  # compiles, or loads what is compiled
+            kind(n_components).fit(video.frames[:8, :64])  # compile the kernels before the timing
         own = {key: follow(video, kind, n_components) for key, kind in TRACKERS.items()}
         own[MEDIAN] = judge(video, np.median(video.frames, axis=0)[None])
         results[name] = own

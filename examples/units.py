@@ -1,9 +1,9 @@
-"""Choose the outlier weight, or leave it to the data: quality against weight, in three units.
+"""Choose the outlier weight: quality against weight in three units, and ``"auto"``.
 
     python examples/units.py [--output FOLDER]
 
-The weight is the residual from which an entry is an outlier, so it has the units of the data.
-``"auto"`` follows the noise and has none. Draws ``units.png``.
+Residuals above the weight become outliers, so the weight has the unit of the data. ``"auto"``
+estimates it from the noise, in any unit. Draws ``units.png``.
 """
 
 import argparse
@@ -25,14 +25,14 @@ COLOURS = {"as they are": "#1b6ca8", "a tenth": "#2e933c", "ten times": "#d1495b
 
 
 def quality(data: synthetic.OutlierData, unit: float, weight: Any) -> float:
-    """Return the PSNR of the low-rank part beside the clean data."""
+    """Return the PSNR of the low-rank part with respect to the clean data."""
     X = unit * data.X
     model = RobustOnlineNMF(RANK, outlier_weight=weight, random_state=0).fit(X)
     return metrics.psnr(data.clean, model.decompose(X).low_rank / unit)
 
 
 def draw(curves: dict[str, Any], automatic: dict[str, float], picture: Path) -> None:
-    """Draw a curve for each unit, and what the data choose as one line."""
+    """Draw a curve for each unit, and a line for ``"auto"``."""
     fig, ax = plt.subplots(figsize=(10, 5.2), layout="constrained")
     for name, curve in curves.items():
         ax.semilogx(WEIGHTS, curve, "o-", color=COLOURS[name], lw=2, label=f"data {name}")
@@ -49,7 +49,7 @@ def draw(curves: dict[str, Any], automatic: dict[str, float], picture: Path) -> 
 
 
 def main(argv: list[str] | None = None) -> tuple[dict[str, Any], dict[str, float]]:
-    """Generate, sweep, draw; return the curves and what ``"auto"`` reaches."""
+    """Generate the data, sweep, draw; return the curves and the PSNR of ``"auto"``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     options = parser.parse_args(argv)

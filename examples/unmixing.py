@@ -27,16 +27,17 @@ INK = "#22303c"
 FACES = 25
 SETTINGS = ((0.0, None), (0.4, None), (0.0, 0.39), (0.4, 0.39))
 CLASSES, SHARE = 17, 0.65
-# Rivals' parameters are found by halving an interval so often, on one of so many pixels.
+# The sparsity parameter of a baseline is found by HALVINGS steps of bisection, on one pixel of
+# THINNED.
 HALVINGS, THINNED = 6, 10
-# Rounds at most, few for an example; without a number it is the library's default.
+# Largest numbers of iterations, small for an example; methods not listed use their default.
 ROUNDS = {
     "archetypes": 60, "exact analysis": 15, "Kim-Park": 15, "Peharz-Pernkopf": 4, "Hoyer": 40
 }  # fmt: skip
 
 
 class Grouping(NamedTuple):
-    """A map, and how well it agrees with the labels."""
+    """A clustering of the pixels, and its scores against the labels."""
 
     labels: Any
     purity: float
@@ -59,7 +60,7 @@ def face_archetypes(images: Any) -> dict[str, Any]:
 
 
 def draw_faces(found: dict[str, Any], picture: Path) -> None:
-    """Draw four mosaics of 25."""
+    """Draw a mosaic of 25 archetypes for each setting."""
     fig, axes = plt.subplots(1, len(found), figsize=(15, 4.3), layout="constrained")
     for ax, (name, faces) in zip(axes, found.items(), strict=True):
         bright = faces / faces.max(axis=(1, 2), keepdims=True).clip(1e-12)
@@ -78,7 +79,7 @@ def unmix(
     rounds: Mapping[str, int] = ROUNDS,
     dense: bool = True,
 ) -> dict[str, Grouping]:
-    """Group the pixels of a hyperspectral image by the nearest archetype, or mean."""
+    """Cluster the pixels of a hyperspectral image by the nearest archetype or mean."""
     X = cube.reshape(-1, cube.shape[-1]).astype(np.float64)
     X /= X.max()
     limits = {name: {"max_iter": n} for name, n in rounds.items()}
@@ -109,7 +110,7 @@ def _hoyer(x: float, n: int, **more: int) -> Any:
     return rivals.HoyerNMF(CLASSES, sparseness=x, random_state=0, **more)
 
 
-# How to build a rival for n samples, and between which ends its components get sparser.
+# Constructor of each baseline, and the ends of its parameter, from dense to sparse.
 KNOBS = {
     "Kim-Park": (_kim_park, -9.0, 0.0),
     "Peharz-Pernkopf": (_peharz_pernkopf, -1.0, -0.3),
@@ -120,7 +121,7 @@ KNOBS = {
 def matched(
     X: Any, make: Callable[[float, int], Any], low: float, high: float, target: float
 ) -> Any:
-    """Return the rival whose share of nonzeros, on some of the samples, is nearest to a target."""
+    """Return the baseline whose share of nonzeros on a subsample is closest to the target."""
     some, tried = X[::THINNED], list[tuple[float, float]]()
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -143,7 +144,7 @@ def _group(model: Any, X: Any, truth: Any) -> Grouping:
     else:
         centres = model.components_
         if not isinstance(model, (SparseArchetypalNMF, rivals.ArchetypalAnalysis)):
-            # their scale is arbitrary: that at which codes sum to 1 in the mean
+            # their scale is arbitrary: scale them such that codes sum to 1 on average
             centres = centres * model.transform(X[::20]).sum(axis=1).mean()
     squares = np.sum(centres**2, axis=1)
     labels = np.argmin(squares - 2.0 * X @ centres.T, axis=1)
@@ -178,7 +179,7 @@ def main(argv: list[str] | None = None) -> dict[str, Grouping]:
     options = parser.parse_args(argv)
     needed = ("orl_32x32.npz", "indian_pines.npz")
     if options.data is None or not all((Path(options.data) / name).exists() for name in needed):
-        parser.error(f"no {' and '.join(needed)}: name their folder by --data or in THALWEG_DATA")
+        parser.error(f"{' and '.join(needed)} not found: set --data or THALWEG_DATA")
     folder = Path(options.data)
     options.output.mkdir(parents=True, exist_ok=True)
     with np.load(folder / needed[0], allow_pickle=False) as file:
