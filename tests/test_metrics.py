@@ -70,7 +70,7 @@ def test_psnr_does_not_depend_on_the_unit(small):
     assert psnr(255 * small.clean, 255 * small.X, peak=255) == pytest.approx(here, rel=1e-12)
 
 
-def test_psnr_leaves_gaps_of_either_out():
+def test_psnr_ignores_missing_entries():
     clean, estimate = np.zeros((3, 2)), np.full((3, 2), 0.1)
     clean[0, 0], estimate[1, 1] = nan, nan
     estimate[0, 0] = clean[1, 1] = 1e9
@@ -96,7 +96,7 @@ def test_psnr_is_the_reconstruction_loss_in_decibels(small):
 
 
 @pytest.mark.parametrize("clean", [np.full((2, 3), nan), np.empty((0, 3))])
-def test_psnr_of_nothing(clean):
+def test_psnr_without_observed_entries(clean):
     with pytest.raises(InputError, match="have an entry that is a number in both"):
         psnr(clean, np.zeros(clean.shape))
 
@@ -124,7 +124,7 @@ def test_surrogate_loss_by_loop(small):
 
 
 @pytest.mark.parametrize("there", [nan, 1e6])
-def test_outliers_at_gaps_cost_nothing(small, there):
+def test_outliers_at_missing_entries_do_not_count(small, there):
     gaps = np.isnan(small.X)
     assert gaps.any()
     losses = [
@@ -167,7 +167,7 @@ def test_empirical_loss_is_the_mean_over_all_blocks_of_rows():
     assert whole == pytest.approx(np.mean(parts), rel=1e-7)
 
 
-def test_empirical_loss_is_least(small):
+def test_empirical_loss_is_the_minimum(small):
     rng = np.random.default_rng(0)
     least = empirical_loss(small.X, small.components, outlier_weight=WEIGHT)
     for size in (0.0, 0.01, 0.1, 1.0):
@@ -177,14 +177,14 @@ def test_empirical_loss_is_least(small):
         assert least < other
 
 
-def test_a_sample_that_was_not_seen_costs_nothing(small):
+def test_a_sample_without_observed_entries_has_loss_zero(small):
     more = np.vstack([small.X, np.full((6, 8), nan)])
     half = empirical_loss(more, small.components, outlier_weight=WEIGHT)
     whole = empirical_loss(small.X, small.components, outlier_weight=WEIGHT)
     assert half == pytest.approx(whole / 2, rel=1e-12)
 
 
-def test_a_minimum_that_was_not_found_is_reported(small, monkeypatch):
+def test_reaching_max_iter_raises(small, monkeypatch):
     monkeypatch.setattr(losses, "Fast", partial(Fast, max_iter=1))
     with pytest.raises(ThalwegError, match=r"minima did not reach .* Use a larger tol"):
         empirical_loss(small.X, small.components, outlier_weight=WEIGHT)
@@ -207,7 +207,7 @@ def test_bad_bounds_and_tolerances(small):
 
 
 @pytest.mark.parametrize("entry", [-0.1, nan])
-def test_negative_components_are_refused(small, entry):
+def test_negative_components_raise(small, entry):
     components = small.components.copy()
     components[1, 2] = entry
     with pytest.raises(InputError, match="components must be >= 0"):
@@ -240,7 +240,7 @@ def test_outlier_scores_by_loop():
     assert swapped == pytest.approx((expected[1], expected[0], expected[2]), rel=1e-15)
 
 
-def test_outlier_scores_where_there_is_nothing():
+def test_outlier_scores_without_outliers():
     none, some = np.zeros((2, 3), dtype=bool), np.eye(2, 3, dtype=bool)
     assert outlier_scores(none, none) == OutlierScores(1.0, 1.0, 1.0)
     assert outlier_scores(some, none) == OutlierScores(1.0, 0.0, 0.0)
@@ -249,7 +249,7 @@ def test_outlier_scores_where_there_is_nothing():
 
 
 @pytest.mark.parametrize("kind", [float, int])
-def test_masks_have_to_be_boolean(kind):
+def test_masks_must_be_boolean(kind):
     mask = np.eye(3, dtype=bool)
     with pytest.raises(InputError, match="truth_mask must be boolean"):
         outlier_scores(mask.astype(kind), mask)
@@ -258,13 +258,13 @@ def test_masks_have_to_be_boolean(kind):
 
 
 def test_outlier_error_by_hand():
-    # errors 1, -2, 2 beside outliers 3, 4: 3 / 5
+    # errors 1, -2, 2 and outliers 3, 4: 3 / 5
     truth, found = [[3.0, 0.0], [0.0, 4.0]], [[4.0, -2.0], [0.0, 2.0]]
     assert outlier_error(truth, found) == pytest.approx(3 / 5, rel=1e-15)
     assert outlier_error(truth[0], found[0]) == pytest.approx(sqrt(5) / 3, rel=1e-15)
 
 
-def test_outlier_error_at_its_ends_and_in_other_units(small):
+def test_outlier_error_limits_and_units(small):
     truth = small.outliers
     assert outlier_error(truth, truth) == 0
     assert outlier_error(truth, np.zeros_like(truth)) == 1
@@ -274,16 +274,16 @@ def test_outlier_error_at_its_ends_and_in_other_units(small):
         assert outlier_error(unit * truth, unit * small.X) == pytest.approx(here, rel=1e-12)
 
 
-def test_outlier_error_leaves_gaps_of_either_out():
+def test_outlier_error_ignores_missing_entries():
     truth, found = np.array([3.0, 4.0, 1e9, nan]), np.array([3.0, 3.0, nan, 1e9])
     assert outlier_error(truth, found) == pytest.approx(1 / 5, rel=1e-15)
 
 
-def test_outlier_error_where_there_is_none():
+def test_outlier_error_without_outliers():
     none = np.zeros((2, 3))
     assert outlier_error(none, none) == 0
     assert outlier_error(none, none + 1e-9) == inf
-    # the only outlier is behind a gap
+    # the only outlier is at a missing entry
     assert outlier_error([[5.0, 0.0]], [[nan, 0.0]]) == 0
 
 
@@ -321,7 +321,7 @@ def test_subspace_metrics_against_scipy_and_the_trace_formula(rank, features, se
 
 
 @pytest.mark.parametrize("largest", [1e-10, 1e-8, 1e-5, 0.01, 0.7, 1.5, pi / 2 - 1e-10, pi / 2])
-def test_planted_angles_are_found_to_the_last_digits(largest):
+def test_known_angles_are_accurate_to_the_last_digits(largest):
     angles = np.array([largest, 0.5 * largest, 1e-3 * largest, 0.0])
     estimate, truth = planted(angles, 30)
     found = principal_angles(estimate, truth)
@@ -334,7 +334,7 @@ def test_planted_angles_are_found_to_the_last_digits(largest):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_subspaces_that_have_to_share_directions(seed):
+def test_subspaces_with_common_directions(seed):
     # four dimensions of six: two angles are zero, whatever the others are
     angles = np.array([1.2, 1e-9, 0.0, 0.0])
     rng = np.random.default_rng(seed)
@@ -344,10 +344,10 @@ def test_subspaces_that_have_to_share_directions(seed):
     np.testing.assert_allclose(principal_angles(estimate, e[:4]), angles, rtol=0, atol=3e-15)
     assert subspace_error(estimate, e[:4]) == pytest.approx(s[0], rel=1e-14)
     assert sep(estimate, e[:4]) == pytest.approx(np.sum(s**2) / np.sum(c**2), rel=1e-14)
-    assert subspace_error(e, rng.standard_normal((6, 6))) < 1e-14  # both are all of the space
+    assert subspace_error(e, rng.standard_normal((6, 6))) < 1e-14  # both are the whole space
 
 
-def test_right_and_tiny_angles_at_once():
+def test_right_and_tiny_angles_together():
     angles = np.array([pi / 2, pi / 2 - 1e-9, 0.8, 1e-9, 1e-10])
     found = principal_angles(*planted(angles, 15, seed=1))
     np.testing.assert_allclose(found, angles, rtol=0, atol=3e-15)
@@ -367,14 +367,14 @@ def test_subspace_metrics_do_not_depend_on_the_bases(largest, seed):
         assert metric(truth, estimate) == pytest.approx(here, rel=1e-8)
 
 
-def test_subspace_error_is_not_the_printed_one():
-    # one direction in common: the largest cosine is 1, and as printed the error were 0
+def test_subspace_error_differs_from_the_printed_formula():
+    # one common direction: the largest cosine is 1, and the printed formula would give 0
     shared, other = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]]
     assert subspace_error(shared, other) == pytest.approx(0.8, rel=1e-14)
     assert sep(shared, other) == pytest.approx(0.64 / 1.36, rel=1e-14)
 
 
-def test_subspace_metrics_at_their_ends():
+def test_subspace_metrics_limits():
     first, last = np.eye(2, 5), np.eye(5)[3:]
     for basis in (first, first[::-1], first * 1e200, first * -1e-200):
         assert subspace_error(basis, first) == 0
@@ -408,7 +408,7 @@ def test_bad_bases(metric, estimate, truth, message):
 
 
 def test_purity_and_entropy_by_hand():
-    # group 0 holds a a b, group 1 holds b c c c, group 2 holds a
+    # cluster 0 has labels a a b, cluster 1 has b c c c, cluster 2 has a
     labels, found = list("aabbccca"), [0, 0, 0, 1, 1, 1, 1, 2]
     assert purity(labels, found) == pytest.approx((2 + 3 + 1) / 8, rel=1e-15)
     thirds = log2(3) - 2 / 3
@@ -439,7 +439,7 @@ def test_purity_and_entropy_by_loop(seed):
     assert again == pytest.approx(expected, rel=1e-12)
 
 
-def test_purity_and_entropy_at_their_ends():
+def test_purity_and_entropy_limits():
     labels = [0, 1, 2, 0, 1, 2]
     for pure in ([5, 3, 4, 5, 3, 4], range(6)):
         assert purity(labels, pure) == 1

@@ -16,7 +16,7 @@ def test_distances_to_a_square() -> None:
     assert hull_distance(square, [[0, 0]]) == pytest.approx(4.0)
 
 
-def test_hulls_of_many_rows_are_looked_through_in_sets() -> None:
+def test_hulls_of_many_rows() -> None:
     rng = np.random.default_rng(0)
     corners = rng.normal(size=(3000, 3))
     points = 3 * rng.normal(size=(5, 3))

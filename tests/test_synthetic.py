@@ -1,4 +1,4 @@
-"""The generators draw what they say: counts, moments, ranges, gaps, rank, seeds."""
+"""Counts, moments, ranges, gaps, ranks and seeds of the generators."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def test_factors_are_half_normal_with_that_standard_deviation(data, factor):
 
 def test_clean_data_are_the_clipped_product_and_hardly_clipped(data):
     np.testing.assert_array_equal(data.clean, np.clip(data.codes @ data.components, 0, 1))
-    assert np.mean(data.clean == 1) < 0.01  # the erratum: as printed it is nearly all of them
+    assert np.mean(data.clean == 1) < 0.01  # with the printed formula nearly all are clipped
     assert data.clean.mean() == pytest.approx(2 / pi, abs=0.01)
 
 
@@ -105,7 +105,7 @@ def test_outliers_are_uniform_in_size_and_place(data):
 def test_noise_has_its_standard_deviation(noise):
     data = nmf_with_outliers(500, 100, 10, noise=noise, random_state=3)
     total = data.clean + data.outliers
-    inner = (total > 0.3) & (total < 0.7)  # where nothing is clipped
+    inner = (total > 0.3) & (total < 0.7)  # where no entry is clipped
     error = (data.X - total)[inner]
     assert error.std() == pytest.approx(noise, rel=0.03)
     assert abs(error.mean()) <= 5 * noise / sqrt(error.size)
@@ -113,7 +113,7 @@ def test_noise_has_its_standard_deviation(noise):
     assert data.X.max() <= 1
 
 
-def test_gaps_have_their_share_and_change_nothing_else():
+def test_share_of_gaps_and_no_other_change():
     options = {"n_samples": 2100, "n_features": 60, "n_components": 5, "random_state": 4}
     whole, gappy = nmf_with_outliers(**options), nmf_with_outliers(**options, missing=0.2)
     gaps = np.isnan(gappy.X)
@@ -149,13 +149,13 @@ def test_scene_types_and_ranges(scene):
 def test_background_has_rank_three_with_nonnegative_values(seed):
     background = moving_scene(shape=(60, 80), random_state=seed).background
     sizes = np.linalg.svd(background.astype(np.float64), compute_uv=False)
-    assert sizes[2] > 0.01 * sizes[0]  # every light matters
+    assert sizes[2] > 0.01 * sizes[0]  # each light contributes
     assert sizes[3] < 1e-6 * sizes[0]
     assert background.min() > 0
     assert background.max() < 0.97  # never clipped
 
 
-def test_background_is_a_picture_and_not_noise(scene):
+def test_background_is_smooth(scene):
     picture = scene.background[0].reshape(scene.shape)
     assert picture.std() > 0.05
     for axis in (0, 1):
@@ -176,7 +176,7 @@ def test_noise_of_the_scene(scene):
 
 
 def centres(mask: Any) -> Any:
-    """Return the middle column of a mask's frames, NaN where an object is not wholly seen."""
+    """Return the centre column of the mask in each frame, NaN if the object is cut off."""
     columns = mask.any(axis=1)
     whole = columns.any(axis=1) & ~columns[:, 0] & ~columns[:, -1]
     middle = columns @ np.arange(columns.shape[1]) / np.maximum(columns.sum(axis=1), 1)
@@ -192,7 +192,7 @@ def test_two_objects_move_at_different_speeds_in_different_greys(scene):
     seen = np.nan_to_num(scene.frames, nan=0.5).reshape(film.shape)
     assert np.median(seen[:, :60][upper]) < 0.1
     assert np.median(seen[:, 60:][lower]) > 0.9
-    assert film.mean(axis=0).max() < 0.3  # nothing stays before one place
+    assert film.mean(axis=0).max() < 0.3  # no object stays at one place
 
 
 def test_gaps_of_the_scene_are_scattered_in_bands_and_in_a_patch(scene):
@@ -309,13 +309,13 @@ def test_factors_of_noisy_data_are_shifted_and_half_normal(factor, sigma, offset
 
 
 def test_mean_of_the_clean_data_is_that_of_the_paper(noisy):
-    # the means of the factors have this variance, and each is multiplied with the other's mean
+    # the means of the factors have this variance, and each is multiplied by the mean of the other
     spread = 25 * (1 - 2 / pi) * (1 / 2000 + 1 / 400)
     assert noisy["poisson"].clean.mean() == pytest.approx(MEAN, abs=5 * sqrt(MEAN * spread))
-    assert pytest.approx(1000, rel=0.01) == MEAN  # 2000 and 4000, as printed, are 2 and 4 means
+    assert pytest.approx(1000, rel=0.01) == MEAN  # the printed 2000 and 4000 are 2 and 4 means
 
 
-# noise, options, and the standard deviation and skewness of an entry that is v when it is clean
+# noise, options, and the standard deviation and skewness of an entry with the clean value v
 POISSON = ("poisson", {}, np.sqrt, lambda v: v**-0.5)
 GAMMA = ("gamma", {}, lambda v: v / sqrt(1000), lambda v: 2 / sqrt(1000))
 GAUSSIAN = ("gaussian", {}, lambda v: np.full_like(v, 30), lambda v: 0.0)
@@ -332,7 +332,7 @@ def test_moments_of_the_noises(noise, options, deviation, skewness):
     z = (data.X - data.clean) / deviation(data.clean)
     error = 5 / sqrt(z.size)
     assert abs(z.mean()) <= error
-    # the kurtosis is 3 or a little more; the third moment tells the noises apart
+    # the kurtosis is 3 or slightly more; the third moment distinguishes the noises
     assert np.mean(z**2) == pytest.approx(1, abs=error * sqrt(2.1))
     assert np.mean(z**3) == pytest.approx(np.mean(skewness(data.clean)), abs=error * sqrt(17))
 
@@ -369,7 +369,7 @@ def test_counts_of_uniform_outliers_are_exact(features, density):
 
 def test_uniform_outliers_have_their_size_and_place():
     x, clean, *_ = nmf_with_noise(noise="uniform-outliers", outlier_size=0.2, random_state=5)
-    assert clean.min() > 0.2 * MEAN  # nothing is clipped
+    assert clean.min() > 0.2 * MEAN  # no entry is clipped
     hit = x != clean
     planted = (x - clean)[hit] / (0.2 * MEAN)
     error = 5 / sqrt(planted.size)
@@ -429,7 +429,7 @@ def test_density_of_counts(sizes, density, seed):
     assert counts.X.nnz / (sizes[0] * sizes[1]) == pytest.approx(density, rel=0.1)
 
 
-def test_counts_are_a_sparse_array_of_whole_numbers():
+def test_counts_are_a_sparse_array_of_integers():
     X = sparse_counts(1200, 1000, 10, random_state=0).X  # two blocks of rows
     assert X.format == "csr"
     assert X.dtype == np.float64
@@ -458,14 +458,14 @@ def test_topics_and_weights_have_gamma_distributions():
         assert draws.var() == pytest.approx(shape, abs=error * sqrt(2 * shape**2 + 6 * shape))
 
 
-def test_counts_are_never_dense():
+def test_memory_of_counts_is_bounded():
     n_samples, n_features = 4000, 20_000
     peak = peak_memory(lambda: sparse_counts(n_samples, n_features, 10, random_state=0))
     assert peak < 8 * n_samples * n_features / 6
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 30, 1000])
-def test_copies_of_each_sample_come_equally_often(batch_size):
+def test_each_sample_has_the_same_number_of_copies(batch_size):
     X = np.arange(12.0).reshape(6, 2)
     batches = [*replicate(X, 5, batch_size=batch_size, random_state=0)]
     assert [len(batch) for batch in batches[:-1]] == [batch_size] * (len(batches) - 1)
@@ -477,7 +477,7 @@ def test_copies_of_each_sample_come_equally_often(batch_size):
         assert not np.array_equal(stream, tidy)
 
 
-def test_each_copy_has_noise_of_its_own():
+def test_each_copy_has_its_own_noise():
     X = np.full((2, 50), 3.0)
     stream = np.vstack([*replicate(X, 1000, noise=0.5, random_state=1)])
     error = 5 / sqrt(stream.size)
@@ -498,7 +498,7 @@ def test_copies_are_clipped_to_twice_the_largest_and_keep_gaps():
     assert np.mean(stream[:, 1] == 2) == pytest.approx(0.15866, abs=5 * sqrt(0.1335 / 4000))
 
 
-def test_copies_are_never_in_memory_together():
+def test_memory_of_copies_is_bounded():
     X = np.ones((50, 200))
 
     def run() -> None:
@@ -555,7 +555,7 @@ def test_bad_parameters_of_counts(parameter, values):
         ("random_state", ["seed"]),
     ],
 )
-def test_bad_parameters_of_copies_are_seen_at_once(parameter, values):
+def test_bad_parameters_of_copies_raise_before_the_first_batch(parameter, values):
     for value in values:
         with pytest.raises(ParameterError, match=rf"^{parameter} must be .*, got .*\. Use "):
             replicate(**{"X": np.eye(3), "copies": 2, parameter: value})
@@ -573,7 +573,7 @@ def test_bad_parameters_of_copies_are_seen_at_once(parameter, values):
         (np.diag([1.0, np.inf]), "finite and >= 0"),
     ],
 )
-def test_bad_samples_are_not_copied(X, message):
+def test_bad_samples_raise(X, message):
     with pytest.raises(InputError, match=f"^X must be {message}"):
         replicate(X, 2)
 
@@ -584,7 +584,7 @@ def remainder(stream: SubspaceStream) -> Any:
 
 
 def distance(points: Any, basis: Any) -> float:
-    """Return how far points are from the space of the columns, as a share of their length."""
+    """Return the distance of points to the column space, relative to their norm."""
     return float(np.linalg.norm(points - points @ basis @ basis.T) / np.linalg.norm(points))
 
 
@@ -622,7 +622,7 @@ def test_absolute_noise_has_its_variance(snr):
 
 
 @pytest.mark.parametrize("noise", ["relative", "absolute"])
-def test_without_noise_and_outliers_only_the_signal_is_left(noise):
+def test_without_noise_and_outliers(noise):
     options = {"snr": inf, "noise": noise, "outlier_density": 0.0, "missing": 0.0}
     stream = subspace_stream(200, 12, 2, **options, random_state=3)
     np.testing.assert_array_equal(stream.X, stream.clean)
@@ -648,7 +648,7 @@ def test_density_of_outliers_in_all_features_and_at_gaps(density):
     spread = density * (1 - density)
     assert hit.mean() == pytest.approx(density, abs=5 * sqrt(spread / hit.size))
     np.testing.assert_allclose(hit.mean(axis=0), density, atol=5 * sqrt(spread / 4000))
-    # each entry is hit for itself: counts in a sample are binomial
+    # entries are independent: counts per sample are binomial
     counts = hit.sum(axis=1)
     assert counts.var() == pytest.approx(50 * spread, rel=5 * sqrt(2 / 4000) + 1e-12)
     gaps = np.isnan(stream.X)
@@ -671,11 +671,11 @@ def test_outliers_are_uniform_up_to_their_intensity(noise, sign, least, intensit
     np.testing.assert_allclose(np.quantile(planted, inner), least + (1 - least) * inner, atol=error)
 
 
-def test_outliers_without_intensity_are_none():
+def test_intensity_zero_means_no_outliers():
     assert not subspace_stream(50, outlier_intensity=0.0, random_state=0).outliers.any()
 
 
-def test_gaps_of_a_subspace_stream_have_their_share_and_change_nothing_else():
+def test_share_of_gaps_of_a_subspace_stream_and_no_other_change():
     options = {"n_samples": 2100, "jumps": [500], "rotation": 1e-3, "random_state": 7}
     whole = subspace_stream(**options, missing=0.0)
     gappy = subspace_stream(**options, missing=0.7)
@@ -697,7 +697,7 @@ def test_gaps_of_a_subspace_stream_have_their_share_and_change_nothing_else():
         {"noise": "absolute"},
     ],
 )
-def test_outliers_and_noise_do_not_change_the_signal_nor_one_another(other):
+def test_signal_noise_and_outliers_are_independent(other):
     options = {"n_samples": 300, "n_features": 10, "missing": 0.0, "random_state": 8}
     one, two = subspace_stream(**options), subspace_stream(**options, **other)
     np.testing.assert_array_equal(one.clean, two.clean)
@@ -718,14 +718,14 @@ def test_a_jump_is_a_new_subspace():
 
 @pytest.mark.parametrize("rotation", [1e-4, 0.003, 0.3])
 @pytest.mark.parametrize(("features", "rank"), [(30, 3), (8, 4), (2, 1)])
-def test_the_subspace_turns_by_its_angle_with_each_sample(rotation, features, rank):
+def test_the_subspace_rotates_by_its_angle_per_sample(rotation, features, rank):
     stream = subspace_stream(
         600, features, rank, rotation=rotation, jumps=[200], missing=0.0, random_state=10
     )
     for s, t in ((0, 1), (100, 101), (3, 199), (200, 201), (250, 599)):
         first, second = stream.basis_at(s), stream.basis_at(t)
         np.testing.assert_allclose(first.T @ first, np.eye(rank), atol=1e-14)
-        # U cos a + V sin a beside U cos b + V sin b: U'V = 0 leaves cos(a - b) I
+        # (U cos a + V sin a)' (U cos b + V sin b) = cos(a - b) I, since U'V = 0
         angle = rotation * (t - s)
         np.testing.assert_allclose(first.T @ second, cos(angle) * np.eye(rank), atol=1e-13)
         away = np.linalg.svd(second - first @ (first.T @ second), compute_uv=False)
@@ -734,7 +734,7 @@ def test_the_subspace_turns_by_its_angle_with_each_sample(rotation, features, ra
         assert distance(stream.clean[t], stream.basis_at(t)) < 1e-14
 
 
-def test_the_signal_keeps_its_power_and_starts_the_same_when_it_turns():
+def test_rotation_keeps_the_power_and_the_first_sample():
     options = {"n_samples": 500, "n_features": 20, "n_components": 3, "random_state": 11}
     still, turning = subspace_stream(**options), subspace_stream(**options, rotation=0.01)
     assert not still.turns.any()
@@ -743,22 +743,22 @@ def test_the_signal_keeps_its_power_and_starts_the_same_when_it_turns():
     np.testing.assert_allclose(
         np.linalg.norm(turning.clean, axis=1), np.linalg.norm(still.clean, axis=1), rtol=1e-12
     )
-    # at a right angle nothing of the first subspace is left
+    # at a right angle the subspaces are orthogonal
     assert np.abs(turning.basis_at(0).T @ turning.basis_at(157)).max() < 1e-3
 
 
-def test_a_subspace_may_be_all_of_the_space():
+def test_a_subspace_can_be_the_whole_space():
     stream = subspace_stream(20, 3, 3, random_state=12)
     np.testing.assert_allclose(stream.basis_at(5) @ stream.basis_at(5).T, np.eye(3), atol=1e-14)
 
 
 def test_bases_are_not_stored_for_each_sample():
     peak = peak_memory(lambda: subspace_stream(20_000, 20, 10, rotation=1e-3, random_state=0))
-    assert peak < 6 * 8 * 20_000 * 20  # the bases would be ten arrays of the size of the data
+    assert peak < 6 * 8 * 20_000 * 20  # all bases would take ten times the memory of the data
 
 
 @pytest.mark.parametrize("t", [-1, 50, 1.0, None, "0"])
-def test_there_is_no_basis_beyond_the_samples(t):
+def test_basis_at_invalid_samples_raises(t):
     stream = subspace_stream(50, 5, 2, random_state=0)
     with pytest.raises(ParameterError, match=r"^t must be .* from 0 to 49, got .*\. Use "):
         stream.basis_at(t)
@@ -787,7 +787,7 @@ def test_bad_parameters_of_subspace_streams(parameter, values):
             subspace_stream(**{parameter: value})
 
 
-def test_a_subspace_needs_room_to_turn():
+def test_rotation_needs_twice_as_many_features():
     assert subspace_stream(10, 4, 3, random_state=0).X.shape == (10, 4)
     with pytest.raises(ParameterError, match="n_components must be at most 2 with n_features=4"):
         subspace_stream(10, 4, 3, rotation=0.01)

@@ -1,4 +1,4 @@
-"""Small data, one cluster for all tests of a process, and what they are compared with."""
+"""Small data, one cluster for all tests of a process, and helpers for comparisons."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ def mixed() -> Array:
 
 @pytest.fixture(scope="session")
 def counts() -> Array:
-    """Counts, none of whose rows and columns is empty."""
+    """Counts without empty rows and columns."""
     rng = np.random.default_rng(0)
     return rng.poisson(rng.gamma(0.7, 1.0, (400, 3)) @ rng.gamma(0.5, 20.0, (3, 14))) + 1.0
 
@@ -70,7 +70,7 @@ def scaled(cluster: Any, client: Any) -> Iterator[Callable[[int], Any]]:
 
 
 async def _turn() -> None:
-    """Give the event loop a turn."""
+    """Let the event loop run once."""
     import asyncio
 
     await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The same fit on 1, 2 and 4 workers and here; what travels; what a dashboard shows."""
+"""The same fit on 1, 2 and 4 workers and in this process; messages; task names."""
 
 import pickle
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def test_dask_collections_on_a_cluster(mixed: Array, client: Any) -> None:
     assert relative(found, here.transform(mixed)) < 1e-12
 
 
-def test_workers_open_streams_by_themselves(mixed: Array, client: Any, tmp_path: Any) -> None:
+def test_workers_open_streams(mixed: Array, client: Any, tmp_path: Any) -> None:
     np.save(tmp_path / "a.npy", mixed)
     stream = streams.open(tmp_path / "a.npy")
     here = distributed.fit(RobustOnlineNMF(3, random_state=0), stream, block_size=80)
@@ -79,7 +79,7 @@ def test_workers_open_streams_by_themselves(mixed: Array, client: Any, tmp_path:
     assert relative(codes, here.transform(mixed)) < 1e-12
 
 
-def test_streams_are_shared_out(mixed: Array, client: Any) -> None:
+def test_streams_are_tracked_on_the_workers(mixed: Array, client: Any) -> None:
     parts = [mixed[i::3] for i in range(3)]
     model = Petrels(2, random_state=0, callback=lambda progress: None)
     here = distributed.track(model, parts, batch_size=50)
@@ -89,7 +89,7 @@ def test_streams_are_shared_out(mixed: Array, client: Any) -> None:
         assert relative(found.components_, expected.components_) < 1e-12
 
 
-def test_tasks_have_names_that_a_dashboard_can_show(mixed: Array, client: Any) -> None:
+def test_task_names_in_the_dashboard(mixed: Array, client: Any) -> None:
     told = []
     distributed.fit(
         RobustNMF(3, random_state=0),
@@ -109,13 +109,13 @@ def prefixes(client: Any) -> set[str]:
     return set(client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes)))
 
 
-def test_nothing_stays_behind(mixed: Array, client: Any) -> None:
+def test_no_data_stay_on_the_cluster(mixed: Array, client: Any) -> None:
     distributed.fit(RobustOnlineNMF(3), mixed, client=client, block_size=100)
 
     async def settled(dask_scheduler: Any) -> int:
         import asyncio
 
-        for _ in range(1000):  # releases are on their way
+        for _ in range(1000):  # futures are released asynchronously
             if not dask_scheduler.tasks:
                 break
             await asyncio.sleep(0.01)
@@ -124,7 +124,7 @@ def test_nothing_stays_behind(mixed: Array, client: Any) -> None:
     assert client.run_on_scheduler(settled) == 0
 
 
-def test_the_dictionary_goes_out_and_statistics_come_back() -> None:
+def test_messages_hold_the_dictionary_and_the_statistics() -> None:
     F, K, B = 300, 20, 500
     X = np.random.default_rng(0).random((B, F))
     model = RobustOnlineNMF(K, init=np.ones((K, F)), random_state=0, callback=print)
@@ -136,7 +136,7 @@ def test_the_dictionary_goes_out_and_statistics_come_back() -> None:
     assert 8 * (F * K + K * K) < back < 8 * (F * K + K * K) + 8 * 2048 + 8 * K * 8 + 4096
 
 
-def test_a_client_may_be_given_by_its_address(mixed: Array, cluster: Any) -> None:
+def test_client_by_address(mixed: Array, cluster: Any) -> None:
     here = distributed.fit(RobustOnlineNMF(3, random_state=0), mixed, block_size=100)
     found = distributed.fit(
         RobustOnlineNMF(3, random_state=0),
@@ -147,7 +147,7 @@ def test_a_client_may_be_given_by_its_address(mixed: Array, cluster: Any) -> Non
     assert relative(found.components_, here.components_) < 1e-10
 
 
-def test_a_block_that_raises_on_a_worker_has_its_number(mixed: Array, client: Any) -> None:
+def test_errors_on_a_worker_name_the_block(mixed: Array, client: Any) -> None:
     dask = pytest.importorskip("dask")
 
     def broken() -> Array:

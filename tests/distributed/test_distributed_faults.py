@@ -1,4 +1,4 @@
-"""Workers are killed and schedulers restarted; the result is as if nothing had been."""
+"""Killed workers and restarted schedulers do not change the result."""
 
 import os
 import signal
@@ -21,14 +21,14 @@ from thalweg.errors import BlockError, ClusterError
 pytest.importorskip("distributed")
 
 
-def test_a_worker_that_is_killed_at_work_changes_nothing(
+def test_killing_a_worker_does_not_change_the_result(
     mixed: Array, client: Any, tmp_path: Path
 ) -> None:
     dask = pytest.importorskip("dask")
     parts = [mixed[i : i + 60] for i in range(0, 600, 60)]
 
     def load(i: int, X: Array, folder: str) -> Array:
-        """Return a block; the worker that is the first to load block 4 again dies of it."""
+        """Return a block; the first worker that loads block 4 a second time kills itself."""
         if i == 4:
             for mark in ("sampled", "once", "killed"):
                 path = Path(folder) / mark
@@ -55,9 +55,7 @@ def test_a_worker_that_is_killed_at_work_changes_nothing(
 @pytest.mark.parametrize(
     "model", [RobustNMF(3, max_iter=5), DivergenceNMF(3, max_iter=5)], ids=["robust", "divergence"]
 )
-def test_codes_of_a_worker_that_is_killed_are_made_again(
-    model: Any, mixed: Array, client: Any
-) -> None:
+def test_codes_of_a_killed_worker_are_recomputed(model: Any, mixed: Array, client: Any) -> None:
     killed = list[int]()
 
     def kill(_: Any) -> None:
@@ -75,7 +73,7 @@ def test_codes_of_a_worker_that_is_killed_are_made_again(
     assert abs(found.objective_ - here.objective_) < 1e-10 * here.objective_
 
 
-def test_a_block_that_kills_every_worker_is_told(mixed: Array, client: Any) -> None:
+def test_a_block_that_kills_every_worker_raises(mixed: Array, client: Any) -> None:
     dask = pytest.importorskip("dask")
 
     def poison() -> None:
@@ -95,7 +93,7 @@ def allow_failures(count: int, dask_scheduler: Any) -> None:
 
 @contextmanager
 def scheduler(file: Path) -> Iterator[tuple[Any, Any]]:
-    """Start a scheduler and a worker as processes of their own; yield the first and a client."""
+    """Start a scheduler and a worker as processes; yield the scheduler and a client."""
     from distributed import Client
 
     there = ["--scheduler-file", str(file), "--no-dashboard"]
@@ -115,7 +113,7 @@ def scheduler(file: Path) -> Iterator[tuple[Any, Any]]:
         deadline = time.monotonic() + 120
         while not file.exists() and time.monotonic() < deadline:
             time.sleep(0.02)
-        # the time-out is also for how long a scheduler that is gone is looked for
+        # the timeout also limits the search for a scheduler that is gone
         with Client(scheduler_file=str(file), set_as_default=False, timeout="5s") as client:
             client.wait_for_workers(1, timeout=120)
             yield processes[0], client
@@ -125,7 +123,7 @@ def scheduler(file: Path) -> Iterator[tuple[Any, Any]]:
             process.wait()
 
 
-def test_a_fit_goes_on_after_the_scheduler_was_killed(
+def test_a_fit_resumes_after_the_scheduler_is_killed(
     mixed: Array, client: Any, tmp_path: Path
 ) -> None:
     X = [mixed[i : i + 50] for i in range(0, 600, 50)]

@@ -1,4 +1,4 @@
-"""The rounds over blocks are those of ``fit``, where all that is needed are sums over samples."""
+"""A round over blocks equals an iteration of ``fit`` if the update uses only sums over samples."""
 
 from typing import Any
 
@@ -66,21 +66,21 @@ def test_a_round_is_a_batch_with_gaps(model: Any, counts: Array) -> None:
 
 
 @pytest.mark.parametrize("model", [STREAMING[0], STREAMING[4]], ids=repr)
-def test_gaps_are_filled_as_after_a_fit_to_batches(model: Any, counts: Array) -> None:
+def test_gaps_are_filled_as_by_a_streaming_fit(model: Any, counts: Array) -> None:
     X = np.where(np.random.default_rng(1).random(counts.shape) < 0.4, np.nan, counts)
     found, near, alone = (clone(model).set_params(random_state=0) for _ in range(3))
     alone.set_params(batch_size=100, shuffle=False).fit(X)
     distributed.fit(found, X, block_size=100, blocks_per_round=1)
     assert relative(found.usual_.squares, alone.usual_.squares) < EXACT
     assert relative(found.fill(X), alone.fill(X)) < 1e-6
-    # how far away is far is found for each block by itself
+    # each block estimates its own scale
     distributed.fit(near, X, block_size=25, blocks_per_round=4)
     assert relative(near.usual_.squares, alone.usual_.squares) < 0.1
     assert relative(near.fill(X), alone.fill(X)) < 0.05
 
 
 @pytest.mark.parametrize("cls", [RobustNMF, DivergenceNMF])
-def test_gaps_are_filled_as_after_a_fit_in_one_place(cls: Any, counts: Array) -> None:
+def test_gaps_are_filled_as_by_fit(cls: Any, counts: Array) -> None:
     X = np.where(np.random.default_rng(1).random(counts.shape) < 0.4, np.nan, counts)
     alone, found = (cls(3, max_iter=10, random_state=0) for _ in range(2))
     filled = alone.fit(X).fill(X)
@@ -101,14 +101,12 @@ def test_a_gradient_is_averaged_over_blocks(counts: Array) -> None:
     assert relative(merged.G, whole.G) < 1e-13
     assert relative(merged.objective, whole.objective) < 1e-13
     assert merged.n_samples == whole.n_samples == 200
-    # what curvature is usual is found for each block by itself
+    # each block estimates its own typical curvature
     assert 1e-9 < relative(merged.usual, whole.usual) < 0.05
 
 
 @pytest.mark.parametrize("constraint", [None, "simplex"])
-def test_projected_subgradients_end_where_they_do_with_one_block(
-    constraint: Any, counts: Array
-) -> None:
+def test_projected_subgradients_agree_with_one_block(constraint: Any, counts: Array) -> None:
     settings: Any = {"solver": "spsgd", "constraint": constraint, "random_state": 0}
     alone = OnlineNMF(3, batch_size=100, shuffle=False, **settings).fit(counts)
     found = distributed.fit(OnlineNMF(3, **settings), counts, block_size=25, blocks_per_round=4)
@@ -131,11 +129,11 @@ def test_a_dead_atom_is_revived_by_the_worst_sample_of_all_blocks(mixed: Array) 
 
 
 @pytest.mark.parametrize("size", [50, 200])
-def test_a_window_of_or_nmf_is_a_round(size: int, counts: Array) -> None:
+def test_a_round_of_or_nmf_is_a_window(size: int, counts: Array) -> None:
     settings = {"window": 100, "buffer_size": size, "random_state": 0}
     alone = ORNMF(3, batch_size=100, shuffle=False, **settings).fit(counts)
     found = distributed.fit(ORNMF(3, **settings), counts, block_size=25, blocks_per_round=4)
-    if size == 200:  # of every block all samples are remembered
+    if size == 200:  # the buffer holds all samples of every block
         assert_same(found, alone)
     assert found.statistics_.V.shape[1] == size
     assert found.statistics_.n_windows == 4
@@ -153,9 +151,7 @@ BATCH = [
 
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("model", BATCH, ids=repr)
-def test_robust_nmf_is_that_of_all_samples(
-    model: Any, gaps: bool, mixed: Array, gappy: Array
-) -> None:
+def test_robust_nmf_agrees_with_fit(model: Any, gaps: bool, mixed: Array, gappy: Array) -> None:
     X = gappy if gaps else mixed
     found, alone = (clone(model).set_params(random_state=0, max_iter=14) for _ in range(2))
     assert_same(distributed.fit(found, X, block_size=130), alone.fit(X))
@@ -163,14 +159,14 @@ def test_robust_nmf_is_that_of_all_samples(
     assert abs(found.outlier_weight_ - alone.outlier_weight_) < EXACT * alone.outlier_weight_
 
 
-def test_robust_nmf_ends_by_itself_where_it_does_with_all_samples(mixed: Array) -> None:
+def test_robust_nmf_converges_as_in_fit(mixed: Array) -> None:
     found, alone = (RobustNMF(3, tol=1e-3, random_state=0) for _ in range(2))
     assert_same(distributed.fit(found, mixed, block_size=130), alone.fit(mixed))
     assert found.n_iter_ == alone.n_iter_ < 200
 
 
 @pytest.mark.parametrize("loss", ["kl", "itakura-saito", "huber", "squared-l2"])
-def test_divergence_nmf_is_that_of_all_samples(loss: str, counts: Array) -> None:
+def test_divergence_nmf_agrees_with_fit(loss: str, counts: Array) -> None:
     found, alone = (DivergenceNMF(3, loss=loss, max_iter=22, random_state=0) for _ in range(2))
     assert_same(distributed.fit(found, counts, block_size=130), alone.fit(counts))
     assert found.n_iter_ == alone.n_iter_
@@ -187,7 +183,7 @@ def test_divergence_nmf_of_sparse_counts() -> None:
 
 
 @pytest.mark.parametrize("start", ["projections", "random", "zero"])
-def test_archetypes_are_those_of_all_samples(start: str) -> None:
+def test_archetypes_agree_with_fit(start: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.dirichlet(np.full(3, 0.3), 1200) @ rng.random((3, 6)) + 0.01 * rng.random((1200, 6))
     settings: Any = {"start": start, "sparsity": 14, "path": 1, "max_iter": 15, "random_state": 0}
@@ -226,7 +222,7 @@ def test_the_result_does_not_depend_on_the_size_of_the_blocks(mixed: Array) -> N
     ("model", "rounds"),
     [(RobustOnlineNMF(3), 7), (RobustNMF(3), 4), (DivergenceNMF(3), 4), (ORNMF(3), 7)],
 )
-def test_rounds_are_counted_and_told(model: Any, rounds: int, mixed: Array) -> None:
+def test_rounds_are_counted_and_reported(model: Any, rounds: int, mixed: Array) -> None:
     told, own = list[Progress](), list[Progress]()
     model = clone(model).set_params(random_state=0, callback=own.append, keep_history=True)
     distributed.fit(
@@ -235,6 +231,6 @@ def test_rounds_are_counted_and_told(model: Any, rounds: int, mixed: Array) -> N
     assert told == own == model.history_
     assert len(told) == rounds
     assert told[-1].objective == model.objective_
-    if rounds == 7:  # three rounds are all of the data
+    if rounds == 7:  # three rounds are one pass
         assert [one.n_samples_seen for one in told] == [200 * i for i in range(1, 8)]
         assert told[0].n_samples_total == 1400

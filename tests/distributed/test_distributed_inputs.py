@@ -1,4 +1,4 @@
-"""All forms of data give the same fit; what cannot be used is told in one sentence."""
+"""All kinds of data give the same fit; invalid arguments raise clear errors."""
 
 import sys
 from pathlib import Path
@@ -74,13 +74,13 @@ def test_streams_are_opened_by_position(mixed: Array, expected: Array, tmp_path:
     np.savetxt(tmp_path / "a.csv", mixed, delimiter=",", fmt="%.18e")
     for stream in (
         streams.open(tmp_path / "a.npy"),
-        streams.open(tmp_path / "a.csv"),  # does not know its length
+        streams.open(tmp_path / "a.csv"),  # its length is unknown
         streams.open(mixed),
     ):
         assert relative(fitted(stream).components_, expected) < 1e-12
 
 
-def test_a_stream_that_was_cut_short_is_told(mixed: Array, tmp_path: Path) -> None:
+def test_a_truncated_stream_raises(mixed: Array, tmp_path: Path) -> None:
     from thalweg.distributed._blocks import Read
 
     np.save(tmp_path / "a.npy", mixed)
@@ -138,7 +138,7 @@ def test_codes_of_dask_collections_are_lazy(mixed: Array) -> None:
         assert relative(lazy.compute(scheduler="synchronous"), codes) < 1e-12
 
 
-def test_streams_of_their_own_are_followed_apart(mixed: Array) -> None:
+def test_independent_streams(mixed: Array) -> None:
     parts = [mixed[:300], mixed[300:]]
     found = distributed.track(Petrels(2, random_state=0), parts, batch_size=50)
     for model, part in zip(found, parts, strict=True):
@@ -150,7 +150,7 @@ def test_streams_of_their_own_are_followed_apart(mixed: Array) -> None:
         distributed.track(Petrels(2), [mixed, np.full((3, 2), np.inf)])
 
 
-def test_a_fit_goes_on_as_if_there_had_been_no_break(mixed: Array, tmp_path: Path) -> None:
+def test_a_resumed_fit_equals_an_uninterrupted_one(mixed: Array, tmp_path: Path) -> None:
     models = [RobustOnlineNMF(3, random_state=0), OnlineNMF(3, random_state=0), ORNMF(3)]
     for model in models:
         folder = tmp_path / type(model).__name__
@@ -171,7 +171,7 @@ def test_a_fit_goes_on_as_if_there_had_been_no_break(mixed: Array, tmp_path: Pat
         assert again.n_samples_seen_ == len(mixed)
 
 
-def test_a_batch_fit_goes_on_from_its_components(mixed: Array, tmp_path: Path) -> None:
+def test_a_batch_fit_resumes_from_its_components(mixed: Array, tmp_path: Path) -> None:
     keeper = checkpoint.Keeper(tmp_path, every=1)
     begun = RobustNMF(3, outlier_weight=0.1, random_state=0)
     distributed.fit(begun, mixed, block_size=100, rounds=5, checkpoint=keeper)
@@ -181,7 +181,7 @@ def test_a_batch_fit_goes_on_from_its_components(mixed: Array, tmp_path: Path) -
     assert again.objective_ < begun.objective_
 
 
-def test_checkpoints_that_do_not_fit_are_refused(mixed: Array, tmp_path: Path) -> None:
+def test_mismatched_checkpoints_raise(mixed: Array, tmp_path: Path) -> None:
     distributed.fit(RobustNMF(3), mixed, rounds=2, checkpoint=checkpoint.Keeper(tmp_path, every=1))
     with pytest.raises((CheckpointError, ParameterError), match="RobustNMF"):
         distributed.fit(RobustOnlineNMF(3), mixed, checkpoint=tmp_path, resume=True)
@@ -193,7 +193,7 @@ def test_checkpoints_that_do_not_fit_are_refused(mixed: Array, tmp_path: Path) -
         distributed.fit(RobustOnlineNMF(3), mixed, resume=True)
 
 
-def test_a_block_that_raises_has_its_number_and_the_cause(mixed: Array) -> None:
+def test_block_errors_have_the_number_and_the_cause(mixed: Array) -> None:
     listed = blocks(mixed)
     listed[3] = -listed[3]
     for model in (RobustOnlineNMF(3), RobustNMF(3), SparseArchetypalNMF(3)):
@@ -209,12 +209,12 @@ def test_a_block_that_raises_has_its_number_and_the_cause(mixed: Array) -> None:
     ("model", "advice"),
     [(Petrels(2), r"samples in order.*distributed\.track"), (OnlineFactorization(2), "")],
 )
-def test_other_estimators_are_refused(model: Any, advice: str, mixed: Array) -> None:
+def test_unsupported_estimators_raise(model: Any, advice: str, mixed: Array) -> None:
     with pytest.raises(ParameterError, match=rf"one of RobustOnlineNMF, OnlineNMF.*{advice}"):
         distributed.fit(model, mixed)
 
 
-def test_what_has_no_meaning_is_refused(mixed: Array) -> None:
+def test_invalid_arguments_raise(mixed: Array) -> None:
     with pytest.raises(ParameterError, match="buffer_size"):
         distributed.fit(ORNMF(3, buffer_size=None), mixed)
     with pytest.raises(ParameterError, match="max_iter"):
@@ -235,9 +235,7 @@ def test_what_has_no_meaning_is_refused(mixed: Array) -> None:
         distributed.fit(RobustNMF(3), [np.zeros((0, 3))])
 
 
-def test_dask_is_asked_for_only_when_a_client_is_needed(
-    mixed: Array, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dask_is_imported_only_for_a_client(mixed: Array, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("dask", "distributed"):
         monkeypatch.setitem(sys.modules, module, None)
     assert fitted(mixed).n_samples_seen_ == len(mixed)

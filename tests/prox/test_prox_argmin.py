@@ -1,4 +1,4 @@
-"""The prox of every class against an independent solver of its defining problem."""
+"""The prox of every class, compared with CVXPY."""
 
 import warnings
 from itertools import combinations
@@ -80,7 +80,7 @@ def solve(objective: Any, constraints: list[Any]) -> float:
     tight = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), GAP)
     problem = cp.Problem(objective, constraints)
     with warnings.catch_warnings():
-        # At this gap Clarabel calls some solutions inaccurate; they still agree with ours.
+        # At this tolerance Clarabel warns about some solutions, which agree with ours all the same.
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         problem.solve(solver=cp.CLARABEL, **tight)
     assert problem.status in ("optimal", "optimal_inaccurate")
@@ -128,7 +128,7 @@ def test_prox_is_the_argmin(g: Any, step: float) -> None:
         best = solve(cp.Minimize(value + cp.sum_squares(u - column) / (2 * step)), constraints)
         ours = g.value(mine) + np.sum((mine - column) ** 2) / (2 * step)
         assert ours == pytest.approx(best, rel=1e-8, abs=1e-8)
-        # By strong convexity a gap in the objective leaves the point its square root.
+        # By strong convexity, an objective gap of GAP allows a distance of sqrt(4 GAP).
         np.testing.assert_allclose(mine, u.value, rtol=0, atol=sqrt(2 * 2.0 * GAP))
 
 
@@ -183,14 +183,14 @@ def test_conjugate_is_the_maximum(g: Any) -> None:
     ],
     ids=repr,
 )
-def test_conjugates_that_are_indicators_end_at_their_border(g: Any, border: Array) -> None:
+def test_indicator_conjugates_are_inf_outside_of_their_boundary(g: Any, border: Array) -> None:
     assert g.conjugate(border) == 0
     assert g.conjugate(border * (1 - 1e-9)) == 0
     assert g.conjugate(border + 1e-9) == inf
 
 
 def brute_force(x: Array, count: int) -> Array:
-    """Return the best of the projections onto all supports; the first of equals."""
+    """Return the nearest of the projections onto all supports, the first of equal ones."""
     candidates = []
     for support in combinations(range(len(x)), min(count, len(x))):
         u = np.zeros_like(x)
@@ -200,7 +200,7 @@ def brute_force(x: Array, count: int) -> Array:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6, 9])
-def test_top_is_the_best_of_all_supports(count: int) -> None:
+def test_top_agrees_with_brute_force(count: int) -> None:
     ties = np.array([1.0, 2.0, 1.0, 2.0, -3.0, 1.0])
     for x in [*points().T, ties, -np.abs(ties), np.zeros(N)]:
         np.testing.assert_array_equal(Top(count).prox(x), brute_force(x, count))

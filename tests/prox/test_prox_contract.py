@@ -1,4 +1,4 @@
-"""What every member of ``thalweg.prox`` promises, whoever wrote it."""
+"""Contract tests of all components of ``thalweg.prox``."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -68,7 +68,7 @@ def test_follows_the_protocol(g: Any) -> None:
 
 
 @pytest.mark.parametrize("step", [*STEPS, np.float64(0.7)])
-def test_prox_keeps_the_form_of_its_input(g: Any, x: Array, step: float) -> None:
+def test_prox_keeps_dtype_shape_and_memory_order(g: Any, x: Array, step: float) -> None:
     p = g.prox(x, step)
     assert p.dtype == x.dtype
     assert p.shape == x.shape
@@ -86,8 +86,8 @@ def test_prox_keeps_the_axis_order_of_a_view(g: Any, x: Array) -> None:
 
 @pytest.mark.parametrize("kind", [np.bool_, np.int8, np.uint8, np.int64, np.uint64], ids=str)
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_integers_are_taken_for_doubles(g: Any, kind: Any, order: Any) -> None:
-    # The modulus of the least integer of a kind, and minus one without a sign, are none of it.
+def test_integers_are_converted_to_float64(g: Any, kind: Any, order: Any) -> None:
+    # abs(-128) overflows in int8, and -1 wraps around in unsigned types.
     whole = np.array([[0, 1, -128, 3], [0, 1, 5, 1], [1, 1, -1, -2]]).astype(kind, order=order)
     before = whole.copy()
     for x in (whole, *whole.T):

@@ -71,7 +71,7 @@ def test_l2_ball_of_extreme_columns() -> None:
     close(L2Ball().prox(np.array([3e-160, -1.0])), [3e-160, 0.0])
 
 
-def test_column_norms_do_not_overflow_or_vanish() -> None:
+def test_column_norms_do_not_overflow_or_underflow() -> None:
     sizes = np.array([1e-300, 1e-160, 1.0, 1e160, 1e300, 0.0])
     x = np.outer([3.0, -4.0], sizes)
     close(column_norms(x), 5 * sizes)
@@ -93,11 +93,11 @@ def test_support_of_the_elastic_net_ball_is_homogeneous() -> None:
         close(g.conjugate(y * 1e150), g.conjugate(y) * 1e150)
         close(g.conjugate(y * 1e-150), g.conjugate(y) * 1e-150)
         assert g.conjugate(-np.abs(y)) == 0
-        # a negative entry does not count, however large it is beside the others
+        # negative entries do not count, however large they are
         close(g.conjugate(np.array([1e-262, -1e46])), g.conjugate(np.array([1e-262, 0.0])))
 
 
-def test_the_elastic_net_ball_has_the_other_balls_as_extremes() -> None:
+def test_special_cases_of_the_elastic_net_ball() -> None:
     x = np.random.default_rng(0).normal(size=(30, 8)) * 3
     np.testing.assert_allclose(
         ElasticNetBall(0.0, 2 / 1.5**2).prox(x), L2Ball(1.5).prox(x), rtol=0, atol=1e-15
@@ -107,7 +107,7 @@ def test_the_elastic_net_ball_has_the_other_balls_as_extremes() -> None:
     )
 
 
-def test_the_regularisers_have_one_another_as_extremes() -> None:
+def test_special_cases_of_the_penalties() -> None:
     x = np.random.default_rng(0).normal(size=(6, 8)) * 3
     groups = [0, 0, 1, 2, 2, 2]
     pairs = [
@@ -136,7 +136,7 @@ def test_top_keeps_the_first_of_equal_entries() -> None:
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_boxes_with_a_bound_per_row_keep_the_form_of_their_input(order: Any) -> None:
+def test_boxes_with_a_bound_per_row_keep_dtype_and_memory_order(order: Any) -> None:
     x = np.array(np.random.default_rng(0).normal(size=(4, 5)), dtype=np.float32, order=order)
     p = Box(np.array([-0.4, -0.5, 0.0, 0.1]), 0.2).prox(x)
     assert p.dtype == x.dtype
@@ -167,7 +167,7 @@ def test_thresholds_of_paper_o_17() -> None:
 @pytest.mark.parametrize(
     ("dtype", "small", "seen"), [(np.float64, 2e-16, 1e-9), ("f4", 1e-7, 1e-3)]
 )
-def test_value_forgives_rounding_only(
+def test_value_tolerates_rounding_errors_only(
     g: Any, inside: list[float], dtype: Any, small: float, seen: float
 ) -> None:
     x = np.array(inside, dtype=dtype)
@@ -210,7 +210,7 @@ def test_bad_parameters(cls: Any, parameters: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "g", [Box([0.0, 0.0], 1.0), Box(0.0, [1.0, 1.0]), GroupLasso(groups=[0, 1])], ids=repr
 )
-def test_rows_have_to_match(g: Any) -> None:
+def test_row_counts_must_match(g: Any) -> None:
     with pytest.raises(InputError, match=r"one value per row of the array \(3\), got 2"):
         g.prox(np.zeros((3, 2)))
 
@@ -225,7 +225,7 @@ def test_groups_are_kept_as_a_tuple() -> None:
 
 @pytest.mark.parametrize("g", [Simplex(), L1Ball(), ElasticNetBall(1.0, 1e-3)], ids=repr)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_many_small_entries_beside_a_large_one_stay_feasible(g: Any, dtype: Any) -> None:
+def test_many_small_entries_and_a_large_one_stay_feasible(g: Any, dtype: Any) -> None:
     # The rounding error of the common threshold counts once for each of the entries.
     x = (9.51 + 1e-7 * np.random.default_rng(0).normal(size=100_000)).astype(dtype)
     x[0] = 10.0

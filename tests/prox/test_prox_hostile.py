@@ -1,4 +1,4 @@
-"""Whatever the numbers, a prox is finite, feasible and nearest, without a warning."""
+"""A prox is finite, feasible and nonexpansive for all numbers, without warnings."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from thalweg._rooms import members
 from thalweg._typing import Array
 
 ALL = [cls() for cls in members("thalweg.prox").values()]
-LIMIT = {np.float32: 1e15, np.float64: 1e120}  # beyond which estimators refuse data
+LIMIT = {np.float32: 1e15, np.float64: 1e120}  # largest data that estimators accept
 
 
 @st.composite
 def columns(draw: Any, count: int = 1, ndim: int = 2) -> list[Array]:
-    """Draw arrays of one shape: entries of all sizes side by side, zeros, ties, any order."""
+    """Draw arrays of one shape: entries of all magnitudes, zeros, ties, any memory order."""
     dtype = draw(st.sampled_from([np.float64, np.float32]))
     shape = draw(hnp.array_shapes(min_dims=1, max_dims=ndim, min_side=0, max_side=6))
     limit = float(np.dtype(dtype).type(LIMIT[dtype]))
@@ -49,7 +49,7 @@ def test_finite_and_feasible(g: Any, arrays: list[Array], step: float) -> None:
 @pytest.mark.parametrize("g", [g for g in ALL if g.convex], ids=lambda g: g.name)
 @given(arrays=columns(count=2, ndim=1), step=st.floats(1e-6, 1e6))
 @budget(30)
-def test_points_do_not_move_apart(g: Any, arrays: list[Array], step: float) -> None:
+def test_nonexpansive(g: Any, arrays: list[Array], step: float) -> None:
     """|prox(x) - prox(z)| <= |x - z|, up to the rounding of the larger one."""
     x, z = arrays
     scale = max(np.abs(x).max(initial=1.0), np.abs(z).max(initial=1.0))
@@ -61,13 +61,11 @@ def test_points_do_not_move_apart(g: Any, arrays: list[Array], step: float) -> N
 @pytest.mark.parametrize("g", ALL, ids=lambda g: g.name)
 @given(wrong=st.sampled_from([np.nan, np.inf, -np.inf]), seed=st.integers(0, 3))
 @budget(8)
-def test_a_column_without_meaning_ends_and_leaves_the_others_alone(
-    g: Any, wrong: float, seed: int
-) -> None:
+def test_nan_and_inf_in_a_column_do_not_change_the_others(g: Any, wrong: float, seed: int) -> None:
     x = np.random.default_rng(seed).normal(size=(5, 4))
     x[seed, 2] = wrong
     good = [0, 1, 3]
-    with np.errstate(all="ignore"):  # whoever calls has checked the data
+    with np.errstate(all="ignore"):  # callers check the data
         p = within_time(lambda: g.prox(x, 0.5))
         values = g.value(p), g.conjugate(x)
     np.testing.assert_array_equal(p[:, good], g.prox(x[:, good], 0.5))

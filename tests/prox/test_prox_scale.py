@@ -1,4 +1,4 @@
-"""Data and parameters in other units, however far: the same result in those units."""
+"""Results scale with the units of data and parameters, up to extreme units."""
 
 from dataclasses import fields, replace
 from math import inf
@@ -22,9 +22,9 @@ from thalweg.prox.top import Top
 
 pytestmark = pytest.mark.filterwarnings("error")
 
-# With which power of the unit each parameter grows when g(u) becomes s^2 g(u / s), of which the
-# prox of s x is s times that of x. Those that are no lengths have none. A class that is not here
-# is held to the contract of the room alone.
+# Exponents p: with the parameters times s^p, g(u) becomes s^2 g(u / s), whose prox at s x is s
+# times the prox of g at x. Parameters without the unit of the data and other classes are not
+# listed; the contract tests apply to all classes.
 POWERS: dict[str, dict[str, int]] = {
     "box": {"lower": 1, "upper": 1},
     "elastic-net": {"l1": 1},
@@ -54,7 +54,7 @@ CASES = [
     *(cls(r) for cls in (L1Ball, L2Ball, Simplex) for r in (0.2, 3.0)),
     *(ElasticNetBall(*w) for w in ((0.0, 2.0), (2.0, 0.0), (1.0, 0.01), (0.1, 5.0), (1.0, 1e-9))),
 ]
-# Powers of two, with which nothing is rounded; about 1e100 and 1e150, and 1e30 for single.
+# Powers of two, which do not round: about 1e100 and 1e150 in float64, and 1e30 in float32.
 UNITS = [(s * e, d) for e, d in ((332, "f8"), (498, "f8"), (100, "f4")) for s in (1, -1)]
 
 
@@ -64,21 +64,21 @@ def in_unit(g: Any, s: float) -> Any:
 
 
 def points(dtype: Any) -> Array:
-    """Return columns outside of every set and inside of most, and one of ties."""
+    """Return columns outside of every set, inside of most sets, and one with ties."""
     x = np.random.default_rng(11).normal(size=(6, 6)) * [0.01, 0.3, 1.0, 3.0, 50.0, 1.0]
     x[:, 5] = [1.0, 1.0, -1.0, 0.0, 1.0, -1.0]
     return x.astype(dtype)
 
 
 def same(left: Any, right: Any, dtype: Any) -> None:
-    """Hold two arrays to the rounding of a norm, which far from 1 is taken another way."""
+    """Compare up to the rounding of a norm, which is computed differently far from 1."""
     bound = 2 * float(np.finfo(dtype).eps)
     np.testing.assert_allclose(left, right, rtol=bound, atol=0, equal_nan=False)
 
 
 @pytest.mark.parametrize("g", CASES, ids=repr)
 @pytest.mark.parametrize(("exponent", "dtype"), UNITS)
-def test_the_unit_of_data_and_parameters_does_not_matter(g: Any, exponent: int, dtype: str) -> None:
+def test_results_scale_with_data_and_parameters(g: Any, exponent: int, dtype: str) -> None:
     s, x = 2.0**exponent, points(dtype)
     far, unit, p = in_unit(g, s), x.dtype.type(s), g.prox(x, 0.5)
     same(far.prox(x * unit, 0.5), p * unit, dtype)
@@ -89,7 +89,7 @@ def test_the_unit_of_data_and_parameters_does_not_matter(g: Any, exponent: int, 
 
 @pytest.mark.parametrize("g", CASES, ids=repr)
 @pytest.mark.parametrize(("exponent", "dtype"), UNITS)
-def test_extreme_data_are_ordinary_data_of_extreme_parameters(
+def test_extreme_data_equal_ordinary_data_with_extreme_parameters(
     g: Any, exponent: int, dtype: str
 ) -> None:
     s, x = 2.0**exponent, points(dtype)
@@ -112,7 +112,7 @@ def test_gauges_are_homogeneous(g: Any, exponent: int, dtype: str) -> None:
 
 @pytest.mark.parametrize("g", CASES, ids=repr)
 @pytest.mark.parametrize(("exponent", "dtype"), UNITS)
-def test_extreme_columns_leave_ordinary_ones_alone(g: Any, exponent: int, dtype: str) -> None:
+def test_extreme_columns_do_not_change_ordinary_ones(g: Any, exponent: int, dtype: str) -> None:
     x = points(dtype)
     mixed = x.copy()
     mixed[:, ::2] *= x.dtype.type(2.0**exponent)
@@ -129,7 +129,7 @@ def test_tiny_sets(r: float, size: float) -> None:
         same(g.prox(x), [r, 0.0, 0.0], "f8")
     for g in (L2Ball(r), ElasticNetBall(0.0, 2 / r**2)):
         same(g.prox(x), round_ball, "f8")
-    # Of a set that is small beside x, the nearest point is the farthest one in its direction.
+    # If the set is small compared with x, the projection is its farthest point in the direction x.
     g = ElasticNetBall(0.3 / r, 1 / r**2)
     assert g.value(g.prox(x)) == 0
     same(g.prox(x) @ x, g.conjugate(x), "f8")

@@ -1,4 +1,4 @@
-"""Minimisers over one vector per column: accelerated proximal gradient, and nnls by it."""
+"""Solvers of independent columns: accelerated proximal gradient, compared with nnls and CVXPY."""
 
 import warnings
 from typing import Any
@@ -38,7 +38,7 @@ def value(G: Array, C: Array, g: Any, H: Array) -> Array:
 
 
 @pytest.mark.parametrize("g", [*CONVEX, *CODES], ids=repr)
-def test_a_prox_gradient_step_leads_back(g: Any) -> None:
+def test_result_is_a_fixed_point_of_the_proximal_gradient_step(g: Any) -> None:
     G, C = problem()
     H, solved = accelerated(G, C, g, np.zeros_like(C), TOL)
     assert solved.all()
@@ -48,7 +48,7 @@ def test_a_prox_gradient_step_leads_back(g: Any) -> None:
 
 
 @pytest.mark.parametrize("g", [*CONVEX, *CODES], ids=repr)
-def test_no_start_and_no_neighbour_is_better(g: Any) -> None:
+def test_result_does_not_depend_on_the_start_and_is_a_minimum(g: Any) -> None:
     G, C = problem(1)
     rng = np.random.default_rng(2)
     start = g.prox(rng.normal(size=C.shape))
@@ -82,7 +82,7 @@ def test_group_penalties_agree_with_cvxpy(g: Any) -> None:
     np.testing.assert_allclose(H, X.value, rtol=0, atol=1e-4)
 
 
-def test_without_a_penalty_it_is_nnls() -> None:
+def test_without_penalty_the_result_is_nnls() -> None:
     G, C = problem(4, B=40)
     H, _ = accelerated(G, C, Orthant(), np.zeros_like(C), TOL)
     np.testing.assert_allclose(H, nnls(prepare(G), C)[0], rtol=0, atol=1e-9)
@@ -93,7 +93,7 @@ def test_each_column_may_have_its_own_gram(g: Any) -> None:
     rng = np.random.default_rng(5)
     W = rng.random((9, 5)) + np.eye(9, 5)
     kept = rng.random((9, 15)) < 0.8
-    kept[:, 0] = False  # a column of which nothing was seen
+    kept[:, 0] = False  # a column without observed entries
     grams = np.stack([W[rows].T @ W[rows] for rows in kept.T])
     C = W.T @ (kept * rng.normal(size=(9, 15)))
     H, solved = accelerated(grams, C, g, np.zeros_like(C), TOL)
@@ -116,7 +116,7 @@ def test_columns_do_not_depend_on_one_another(g: Any) -> None:
     np.testing.assert_allclose(np.hstack(alone), H, rtol=0, atol=1e-13)
 
 
-def test_the_cap_is_told() -> None:
+def test_reaching_max_iter_is_reported() -> None:
     G, C = problem(7)
     g = CODES[2]
     _, solved = accelerated(G, C, g, np.zeros_like(C), TOL, max_iter=2)
@@ -137,7 +137,7 @@ def test_degenerate_grams(g: Any) -> None:
     np.testing.assert_allclose(again, singular, rtol=0, atol=1e-9)
 
 
-def test_inputs_are_left_alone() -> None:
+def test_inputs_are_not_modified() -> None:
     G, C = problem(8)
     start = np.zeros_like(C)
     before = G.copy(), C.copy()

@@ -1,4 +1,4 @@
-"""What every matrix solver of ``thalweg.solvers`` promises, with every convex function."""
+"""Contract tests of all matrix solvers of ``thalweg.solvers``, with every convex function."""
 
 import warnings
 from math import inf, sqrt
@@ -29,7 +29,7 @@ def build(name: str, **options: Any) -> Any:
 
 
 def statistics(seed: int = 0, n: int = 20, dtype: Any = np.float64) -> tuple[Array, Array, float]:
-    """Return A, B and the constant of data that no dictionary of norm 1 explains in full."""
+    """Return A, B and the constant of data that no dictionary with norms <= 1 fits exactly."""
     rng = np.random.default_rng(seed)
     H = rng.random((K, n)) + 0.2 * (np.arange(n) % K == np.arange(K)[:, None]) * K
     V = 1.5 * rng.random((F, K)) @ H + 0.5 * rng.normal(size=(F, n))
@@ -79,7 +79,7 @@ def model(g: Any, w: Any) -> tuple[Any, list[Any]]:
 
 
 def optimum(A: Array, B: Array, g: Any, fixed: dict[int, Array] | None = None) -> float:
-    """Return the least objective by an independent solver, some columns fixed."""
+    """Return the minimum from CVXPY, with some columns fixed."""
     W = cp.Variable((F, K))
     root = np.linalg.cholesky(A + 1e-14 * np.eye(K))
     total = cp.sum_squares(W @ root) / 2 - cp.sum(cp.multiply(W, B))
@@ -93,7 +93,7 @@ def optimum(A: Array, B: Array, g: Any, fixed: dict[int, Array] | None = None) -
     problem = cp.Problem(cp.Minimize(total), constraints)
     tight = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
     with warnings.catch_warnings():
-        # At this gap Clarabel calls some solutions inaccurate; they still agree with ours.
+        # At this tolerance Clarabel warns about some solutions, which agree with ours all the same.
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         problem.solve(solver=cp.CLARABEL, **tight)
     return float(problem.value)
@@ -125,7 +125,7 @@ def test_lowers_the_objective_and_stays_feasible(name: str, g: Any) -> None:
             new, _ = build(name, max_iter=n).solve(A, B, W, g, ALL_FREE, constant)
             value = objective(A, B, new, g)
             assert value <= before + 1e-12 * abs(before)
-        assert value < before - 1e-3 * abs(before), "five steps should have been worth while"
+        assert value < before - 1e-3 * abs(before), "five steps must reduce the objective"
         assert np.all(g.value(new) < inf)
 
 
@@ -137,7 +137,7 @@ def test_reaches_the_optimum_of_an_independent_solver(name: str, g: Any) -> None
     assert status is Status.CONVERGED
     best = optimum(A, B, g)
     assert objective(A, B, W, g) == pytest.approx(best, rel=1e-8, abs=1e-8)
-    # A point is a minimiser if a step down the gradient and a prox lead back to it.
+    # A minimiser is a fixed point of the proximal gradient step.
     step = 1.0 / np.linalg.norm(A, 2)
     moved = W - g.prox(W - step * (W @ A - B), step)
     assert np.abs(moved).max() < 1e-6
@@ -146,10 +146,10 @@ def test_reaches_the_optimum_of_an_independent_solver(name: str, g: Any) -> None
 @every_solver
 @pytest.mark.parametrize("g", [L2Ball(), L2Ball(0.3), Orthant()],
                          ids=repr)  # fmt: skip
-def test_frozen_columns_stay_and_the_others_adapt_to_them(name: str, g: Any) -> None:
+def test_fixed_columns_stay_and_the_others_are_optimal(name: str, g: Any) -> None:
     A, B, constant = statistics(3)
     W = start(g)
-    W[:, 0] = 3.0  # a frozen column need not be in the set
+    W[:, 0] = 3.0  # a fixed column need not be feasible
     free = np.array([False, True, False, True])
     new, status = build(name, tol=1e-15, max_iter=20_000).solve(A, B, W, g, free, constant)
     assert status is Status.CONVERGED
@@ -161,7 +161,7 @@ def test_frozen_columns_stay_and_the_others_adapt_to_them(name: str, g: Any) -> 
 
 @every_solver
 @every_function
-def test_with_nothing_free_nothing_moves(name: str, g: Any) -> None:
+def test_without_free_columns_nothing_changes(name: str, g: Any) -> None:
     A, B, constant = statistics(4)
     W = start(g)
     new, status = build(name).solve(A, B, W, g, ~ALL_FREE, constant)
@@ -175,7 +175,7 @@ def test_with_nothing_free_nothing_moves(name: str, g: Any) -> None:
 def test_singular_statistics(name: str, g: Any, samples: int) -> None:
     rng = np.random.default_rng(5)
     H = rng.random((K, samples))
-    H[1] = 0.0  # an atom that nothing has used
+    H[1] = 0.0  # an unused atom
     V = rng.random((F, samples))
     A, B = H @ H.T, V @ H.T
     W = start(g)
@@ -189,7 +189,7 @@ def test_singular_statistics(name: str, g: Any, samples: int) -> None:
 @every_solver
 @every_function
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_float32_stays_and_inputs_are_left_alone(name: str, g: Any, order: Any) -> None:
+def test_float32_stays_and_inputs_are_not_modified(name: str, g: Any, order: Any) -> None:
     wide, _ = build(name, max_iter=30).solve(
         *statistics(6)[:2], start(g), g, ALL_FREE, statistics(6)[2]
     )
@@ -206,7 +206,7 @@ def test_float32_stays_and_inputs_are_left_alone(name: str, g: Any, order: Any) 
 
 
 @every_solver
-def test_the_status_tells_how_it_ended(name: str) -> None:
+def test_status(name: str) -> None:
     A, B, constant = statistics(7)
     g = L2Ball()
     _, status = build(name, tol=0.0, max_iter=2).solve(A, B, start(g), g, ALL_FREE, constant)
@@ -216,8 +216,8 @@ def test_the_status_tells_how_it_ended(name: str) -> None:
 
 
 @every_solver
-def test_the_stop_is_relative_to_the_whole_surrogate(name: str) -> None:
-    """Without the constant part the objective may vanish, and no decrease is small beside it."""
+def test_stopping_criterion_includes_the_constant(name: str) -> None:
+    """Without the constant the objective may be near 0, and no decrease is relatively small."""
     A, B, constant = statistics(8)
     g = L2Ball()
     long, _ = build(name, tol=1e-3).solve(A, B, start(g), g, ALL_FREE, 0.0)
@@ -226,7 +226,7 @@ def test_the_stop_is_relative_to_the_whole_surrogate(name: str) -> None:
 
 
 @every_solver
-def test_a_start_outside_of_the_set_is_no_excuse(name: str) -> None:
+def test_infeasible_start(name: str) -> None:
     A, B, constant = statistics(9)
     g = L2Ball()
     W = 5.0 * np.random.default_rng(1).random((F, K))
@@ -248,7 +248,7 @@ def test_the_result_does_not_depend_on_units(name: str, size: float) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
-def test_projected_gradient_is_the_papers(n: int) -> None:
+def test_projected_gradient_follows_the_paper(n: int) -> None:
     A, B, _ = statistics(11)
     W = start(L2Ball())
     for kappa in (0.2, 0.7, 1.0):
@@ -259,8 +259,8 @@ def test_projected_gradient_is_the_papers(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 20])
-def test_admm_is_the_papers_with_a_relative_weight(n: int) -> None:
-    """The best of the feasible copies so far is returned: ADMM does not go down all the way."""
+def test_admm_follows_the_paper_with_a_relative_rho(n: int) -> None:
+    """The best feasible copy so far is returned, since ADMM is not monotone."""
     A, B, _ = statistics(12)
     W = start(L2Ball())
     for rho in (0.3, 1.0, 10.0):
@@ -272,7 +272,7 @@ def test_admm_is_the_papers_with_a_relative_weight(n: int) -> None:
 
 @pytest.mark.parametrize("radius", [1.0, 0.2, inf])
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_block_coordinate_is_the_plain_loop(radius: float, n: int) -> None:
+def test_block_coordinate_agrees_with_a_plain_loop(radius: float, n: int) -> None:
     A, B, _ = statistics(13)
     g = Orthant() if radius == inf else L2Ball(radius)
     W = start(g)
@@ -283,8 +283,8 @@ def test_block_coordinate_is_the_plain_loop(radius: float, n: int) -> None:
 
 
 @pytest.mark.parametrize("constraint", ["l2-ball", "simplex"])
-def test_block_coordinate_passes_over_atoms_without_weight(constraint: str) -> None:
-    """A weight whose inverse is infinite would make NaN of what it multiplies."""
+def test_block_coordinate_skips_atoms_with_tiny_weight(constraint: str) -> None:
+    """The inverse of a subnormal weight is infinite, and would give NaN."""
     g, W = members("thalweg.prox")[constraint](), np.full((3, 2), 1.0 / 3.0)
     A = np.diag([5e-324, 1.0])
     B = np.array([[1e-9, 0.5], [0.0, 0.3], [0.0, 0.2]])
