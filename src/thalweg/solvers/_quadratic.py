@@ -11,9 +11,9 @@ __all__ = ["mean_diagonal", "objective", "quadratic", "settled"]
 
 
 def mean_diagonal(A: Array) -> float:
-    """Return tr(A) / K of a K x K Hessian: the unit in which ADMM weighs its augmentation.
+    """Return tr(A) / K of a K x K Hessian, the unit of the penalty parameter of ADMM.
 
-    A Hessian that vanishes, or nearly so, binds nothing; its unit is 1.
+    Returns 1 if the Hessian is 0 or subnormal.
 
     Examples
     --------

@@ -107,12 +107,21 @@ def moving_scene(
     return Scene(frames, background, mask, (height, width))
 
 
-# Frames per period of the light.
+# Smallest height and width, in pixels.
+_SMALLEST_SIDE = 16
+# Grey levels, and positions and sizes as shares of the image, below are chosen for the look of the
+# picture. Frames per period of the light:
 _DAY = 200
 # Top edges of the parts of the street, as shares of the height.
 _PAVEMENT, _ROAD, _LANE = 0.68, 0.72, 0.94
 # Positions of the lamps, as shares of the width.
 _LAMPS = (0.15, 0.5, 0.85)
+# Speeds of van and balloon, in widths per frame.
+_VAN_SPEED, _BALLOON_SPEED = 0.02, 0.007
+# A band of rows is missing in one frame of each period: period, frame, height as a share.
+_BAND_PERIOD, _BAND_FRAME, _BAND_SIZE = 20, 7, 0.08
+# A rectangle is missing in some frames of each period: period, first frame, end, side as a share.
+_PATCH_PERIOD, _PATCH_START, _PATCH_STOP, _PATCH_SIZE = 100, 30, 55, 0.15
 
 
 def _light(n_frames: int, rng: np.random.Generator) -> Array:
@@ -177,7 +186,7 @@ def _drive(n_frames: int, rng: np.random.Generator) -> Iterator[tuple[float, flo
     """Yield the horizontal positions of van and balloon, in units of the image width."""
     van, balloon = rng.random(2)
     for t in range(n_frames):
-        yield (0.02 * t + van) % 1.6 - 0.2, 1.1 - (0.007 * t + balloon) % 1.4
+        yield (_VAN_SPEED * t + van) % 1.6 - 0.2, 1.1 - (_BALLOON_SPEED * t + balloon) % 1.4
 
 
 def _objects(height: int, width: int, places: tuple[float, float]) -> Iterator[tuple[Mask, float]]:
@@ -202,11 +211,11 @@ def _lose(frames: Array, missing: float, rng: np.random.Generator) -> None:
     patch = (slice(0), slice(0))
     for t, frame in enumerate(frames):
         frame[rng.random(frame.shape, dtype=np.float32) < missing] = np.nan
-        if t % 20 == 7:
-            frame[_piece(height, 0.08, rng)] = np.nan
-        if t % 100 == 30:
-            patch = _piece(height, 0.15, rng), _piece(width, 0.15, rng)
-        if 30 <= t % 100 < 55:
+        if t % _BAND_PERIOD == _BAND_FRAME:
+            frame[_piece(height, _BAND_SIZE, rng)] = np.nan
+        if t % _PATCH_PERIOD == _PATCH_START:
+            patch = _piece(height, _PATCH_SIZE, rng), _piece(width, _PATCH_SIZE, rng)
+        if _PATCH_START <= t % _PATCH_PERIOD < _PATCH_STOP:
             frame[patch] = np.nan
 
 
@@ -217,9 +226,9 @@ def _piece(length: int, share: float, rng: np.random.Generator) -> slice:
 
 
 def _require_shape(shape: Any) -> None:
-    is_pair = isinstance(shape, tuple | list) and len(shape) == 2
-    if not (is_pair and all(isinstance(side, int | np.integer) and side >= 16 for side in shape)):
+    sides = shape if isinstance(shape, tuple | list) and len(shape) == 2 else (0, 0)
+    if not all(isinstance(side, int | np.integer) and side >= _SMALLEST_SIDE for side in sides):
         raise ParameterError(
-            f"shape must be (height, width) with at least 16 pixels each, got {shape!r}. "
-            "Use a pair such as shape=(120, 160)."
+            f"shape must be (height, width) with at least {_SMALLEST_SIDE} pixels each, "
+            f"got {shape!r}. Use a pair such as shape=(120, 160)."
         )
