@@ -14,6 +14,7 @@ import numpy as np
 
 Array = Any
 Project = Callable[[Array], Array]
+Motion = tuple[float, float, float, float]
 
 
 # --- kernels -----------------------------------------------------------------------------------
@@ -918,17 +919,26 @@ def learned(
 
 
 def adaptive(e: Array, w: Array, full: float) -> float:
-    """Return the step of [T] (26): the sine of sample and subspace, or 1 beyond ``full``."""
+    """Return eta of [T] (26): the sine of sample and subspace, or 1 beyond ``full``."""
     sine = np.sqrt(e @ e / (e @ e + w @ w))
     return float(sine if sine <= full else 1.0)
 
 
+def paced(e: Array, w: Array, motion: Motion) -> tuple[float, float]:
+    """Return forgetting factor and step: eta of [T] (26) multiplies one of them.
+
+    The factor, if the last number of the motion says so: lambda_t = eta_t lambda, [T] II-B.
+    """
+    eta = adaptive(e, w, motion[2])
+    return (motion[0] * eta, 1.0) if motion[3] else (motion[0], eta)
+
+
 def track_least_squares(
-    X: Array, seen: Array, U: Array, motion: tuple[float, float, float]
+    X: Array, seen: Array, U: Array, motion: Motion
 ) -> tuple[Array, Array, Array, Array]:
     """Return the basis after the rows of X, the rows' moments, codes and median residuals.
 
-    ``motion`` is the forgetting factor, the first weight, and where an adaptive step is full.
+    ``motion`` is the forgetting factor, the first weight, where eta is 1, and what it multiplies.
     """
     F, K = U.shape
     H, errors, moments = np.zeros((len(X), K)), np.full(len(X), np.nan), np.zeros((F, K, K))
@@ -942,8 +952,7 @@ def track_least_squares(
             continue
         if not moments.any():
             moments[:] = motion[1] * (w @ w) / K * np.eye(K)
-        step = adaptive(e, w, motion[2])
-        U, moments = learned(U, moments, w, x, there, motion[0], step)
+        U, moments = learned(U, moments, w, x, there, *paced(e, w, motion))
     return U, moments, H, errors
 
 
@@ -951,7 +960,7 @@ def track_rejecting(
     X: Array,
     seen: Array,
     U: Array,
-    motion: tuple[float, float, float],
+    motion: Motion,
     rule: tuple[float, float, float, float],
     listen: int,
 ) -> tuple[Array, Array, Noise, Array, Array, Array]:
@@ -987,8 +996,7 @@ def track_rejecting(
             moments[:] = motion[1] * noise.size / K * np.eye(K)
         kept = np.zeros(F, dtype=bool)
         kept[there] = found.kept
-        step = adaptive(clean, found.h, motion[2])
-        U, moments = learned(U, moments, found.h, x, kept, motion[0], step)
+        U, moments = learned(U, moments, found.h, x, kept, *paced(clean, found.h, motion))
     return U, moments, noise, H, R, errors
 
 

@@ -96,6 +96,28 @@ def test_an_adaptive_step_is_a_share_of_the_full_one() -> None:
         np.testing.assert_allclose(adaptive, share * full, rtol=1e-9, atol=1e-12)
 
 
+def test_variable_forgetting_minimises_the_sum_it_stands_for() -> None:
+    """[T] II-B: f_t = lambda_t f_{t-1} + l_t, with lambda_t = eta_t lambda."""
+    data = subspace_stream(12, 20, 2, outlier_density=0.0, snr=10.0, random_state=0)
+    V, seen = columns(data)
+    U, tracker = basis(3, 20, 2), Petrels(0.9, "forgetting")
+    A, b = np.zeros((20, 2, 2)), np.zeros((20, 2))
+    for t, (v, there) in enumerate(zip(V.T, seen.T, strict=True)):
+        w = np.linalg.lstsq(U[there], v[there], rcond=None)[0]
+        if t == 0:
+            A += 0.01 * (w @ w) / 2 * np.eye(2)
+            b += np.einsum("fkl,fl->fk", A, U)
+        off = np.linalg.norm(v[there] - U[there] @ w)
+        sine = off / np.hypot(off, np.linalg.norm(w))
+        factor = 0.9 * (1.0 if sine > 0.5 else sine)
+        A, b = factor * A, factor * b
+        A[there] += np.outer(w, w)
+        b[there] += np.outer(v[there], w)
+        U = np.linalg.solve(A, b[:, :, None])[:, :, 0]
+    state, _ = tracker.step(tracker.init(basis(3, 20, 2)), V, seen)
+    np.testing.assert_allclose(state.U, U, rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "forgetting"), [(np.float32, 0.98), (np.float64, 0.98), (np.float32, 1.0)]

@@ -899,9 +899,10 @@ def _learn(
 ) -> Any:
     """Take a sample into the basis: recursive least squares with the step of the motion.
 
-    ``motion`` holds the forgetting factor, the first weight of the basis in samples, and the
-    sine above which the adaptive step is 1 (0: it always is). A sample has the ``typical``
-    |w|^2, or its own if that is 0. Return the :func:`_extent` of the basis, or zeros if it stays.
+    ``motion`` holds the forgetting factor, the first weight of the basis in samples, the sine
+    above which eta is 1 (0: it always is), and whether eta multiplies the forgetting factor (1)
+    or the step (0). A sample has the ``typical`` |w|^2, or its own if that is 0. Return the
+    :func:`_extent` of the basis, or zeros if it stays.
     """
     size = _size(w)
     if not size > 0.0:
@@ -909,9 +910,12 @@ def _learn(
     if D[0, 0, 0] == 0.0:
         D[:] = motion[1] * (typical if typical > 0.0 else size) / w.size
     sine = sqrt(squares / (squares + size))  # [T] (26)
-    step = sine if sine <= motion[2] else 1.0
+    eta = sine if sine <= motion[2] else 1.0
+    step, forgetting = eta, motion[0]
+    if motion[3] > 0.0:
+        step, forgetting = 1.0, eta * motion[0]  # [T] II-B, lambda_t = eta_t lambda
     kind = U.dtype.type
-    return _recurse(U, D, L, w, x, clean, kind(motion[0]), kind(_FLOOR * size), kind(step))
+    return _recurse(U, D, L, w, x, clean, kind(forgetting), kind(_FLOOR * size), kind(step))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

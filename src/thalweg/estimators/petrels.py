@@ -24,9 +24,11 @@ class Petrels(Tracking):
     forgetting : float, default=0.98
         What a sample's weight is multiplied by with each later sample;
         :func:`thalweg.half_life` gives it for a number of samples.
-    step : {"full", "adaptive"}, default="full"
-        "adaptive" is the modified PETRELS of [T]: steps that get smaller with the angle between
-        sample and subspace.
+    step : {"full", "adaptive", "forgetting"}, default="full"
+        "adaptive" is the modified PETRELS of [T]: the step is multiplied by the sine eta of the
+        angle between sample and subspace (1 above a half), (26). "forgetting" multiplies the
+        forgetting factor by it instead, [T] II-B: the better a sample fits, the sooner the past
+        is forgotten. That follows a subspace that turns, and is far less accurate where it rests.
     ridge : float, default=0.01
         Weight of the first basis, in samples.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"

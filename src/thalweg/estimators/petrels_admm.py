@@ -33,8 +33,10 @@ class PetrelsADMM(Tracking):
         Noise level; on its own it is measured on the entries that are no outliers.
     solver : {"fast", "admm"}, default="fast"
         How the robust fit is found: exactly in a few steps, or by the paper's Algorithm 2.
-    step : {"full", "adaptive"}, default="full"
-        "adaptive" makes steps that get smaller with the angle between sample and subspace.
+    step : {"full", "adaptive", "forgetting"}, default="full"
+        "adaptive" multiplies the step by the sine eta of the angle between sample and subspace
+        (1 above a half), [T] (26); "forgetting" multiplies the forgetting factor by it instead,
+        [T] II-B. Neither is better than "full" where the subspace rests.
     ridge : float, default=1.0
         Weight of the first basis, in samples.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"

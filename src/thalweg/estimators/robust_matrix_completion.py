@@ -1,19 +1,17 @@
 """Completion of a whole matrix in spite of outliers."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
 from thalweg.encoders import Encoder
+from thalweg.estimators._alternation import Alternation, code_size, encoder_at
 from thalweg.estimators._completion import Completing
 from thalweg.estimators._parameters import check_count, check_positive
 from thalweg.trackers._noise import noise_level
-from thalweg.trackers.angles import largest_angle
 from thalweg.trackers.petrels_admm import PetrelsADMM
-from thalweg.trackers.start import robust_basis
 
 __all__ = ["RobustMatrixCompletion"]
 
@@ -21,9 +19,10 @@ __all__ = ["RobustMatrixCompletion"]
 class RobustMatrixCompletion(Completing):
     """Fill the gaps of a matrix of low rank that has outliers, [T] V-B.
 
-    A robust start from all samples at once, then passes of PETRELS-ADMM over them in random
-    order until the subspace stays. Outliers may be of any size; they have to be fewer than
-    about half of the entries seen.
+    A robust start from all samples at once, then passes until the subspace stays. A pass rejects
+    outliers sample by sample, as :class:`thalweg.PetrelsADMM` does, and takes every feature to
+    its least squares on the entries kept. Outliers may be of any size; they have to be fewer
+    than about half of the entries seen, or somewhat more if they are no larger than the signal.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ class RobustMatrixCompletion(Completing):
     max_iter : int, default=10
         Cap on the number of passes.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start and of the order of the samples.
+        Seed of the start.
 
     Attributes
     ----------
@@ -89,53 +88,16 @@ class RobustMatrixCompletion(Completing):
 
     def _method(self) -> Completion:
         tol, passes = check_positive("tol", self.tol), check_count("max_iter", self.max_iter)
-        return _Passes(self._tracker(), tol, passes)
+        return Alternation(self._tracker(), tol, passes)
 
-    def _tracker(self, noise: float = 0.0) -> PetrelsADMM:
-        return PetrelsADMM(1.0, knee=self.outlier_weight, limit=self.threshold, noise=noise)
+    def _tracker(self) -> PetrelsADMM:
+        return PetrelsADMM(1.0, knee=self.outlier_weight, limit=self.threshold)
 
     def _encoder(self) -> Encoder:
-        tracker = self._tracker(self.noise_)
-        state = tracker.init(self.components_.T)
-        state.noise[3] = self.code_size_
-        return tracker.encoder(state)
+        return encoder_at(self._tracker(), self.components_.T, self.noise_, self.code_size_)
 
     def _note(self, V: Array, seen: Any, found: Completed) -> None:
-        seen = np.ones(V.shape, dtype=np.bool_) if seen is None else seen
-        self.noise_ = noise_level((V - found.U @ found.H)[seen], self.threshold)
-        sizes = np.square(found.H[:, seen.any(axis=0)]).sum(axis=0)
-        self.code_size_ = float(np.median(sizes)) if sizes.size else 0.0
-
-
-@dataclass(frozen=True)
-class _Passes:
-    """A robust start, and passes of a tracker until the subspace stays."""
-
-    tracker: PetrelsADMM
-    tol: float
-    max_iter: int
-    name: ClassVar[str] = "petrels-admm"
-
-    def complete(
-        self,
-        V: Array,
-        seen: Mask | None,
-        n_components: int,
-        rng: np.random.Generator | int | None = 0,
-    ) -> Completed:
-        """Return the low-rank part of V and its outliers."""
-        rng = np.random.default_rng(rng)
-        rank = min(n_components, *V.shape)
-        U = robust_basis(V, rank, seen, seed=int(rng.integers(2**31)))
-        count, converged = 0, False
-        while count < self.max_iter and not converged:
-            order = rng.permutation(V.shape[1])
-            shuffled = None if seen is None else seen[:, order]
-            state, _ = self.tracker.step(self.tracker.init(U), V[:, order], shuffled)
-            before, U = U, np.linalg.qr(state.U)[0]
-            count, converged = count + 1, largest_angle(U, before) <= self.tol
-        codes = self.tracker.encoder(state).encode(V, U, seen=seen)
-        R = codes.R if seen is None else codes.R * seen
-        beyond = ((0, n_components - rank), (0, 0))
-        basis, H = np.pad(U.T, beyond).T, np.pad(codes.H, beyond)
-        return Completed(basis, H, R, count, converged)
+        mask = np.ones(V.shape, dtype=np.bool_) if seen is None else seen
+        fitted = min(len(found.H), *V.shape) * sum(V.shape)
+        self.noise_ = noise_level((V - found.U @ found.H)[mask], self.threshold, fitted)
+        self.code_size_ = code_size(found.H, mask)

@@ -1,4 +1,4 @@
-"""How the spread of what is kept tells of the noise."""
+"""The noise level of residuals, some of which are outliers."""
 
 from math import erf, exp, pi, sqrt
 
@@ -8,8 +8,9 @@ from thalweg._typing import Array
 
 __all__ = ["noise_level", "variance_within"]
 
-_LOW = 0.3  # share of residuals that are below the noise level at least
-_ROUNDS = 10
+# Share of residuals that are below the noise level at least: of normal noise a third, and of the
+# clean ones among many outliers nearly all.
+_LOW = 0.3
 
 
 def variance_within(limit: float) -> float:
@@ -18,20 +19,34 @@ def variance_within(limit: float) -> float:
     return 1.0 - 2.0 * limit * exp(-0.5 * limit**2) / (sqrt(2.0 * pi) * share)
 
 
-def noise_level(residual: Array, limit: float) -> float:
+def noise_level(residual: Array, limit: float, fitted: int = 0) -> float:
     """Return the standard deviation of the noise among residuals, some of which are outliers.
 
-    It is that for which the residuals within ``limit`` times it have the spread that normal
-    noise has there; and at least the 30 % quantile, since it would shrink for ever where
-    residuals have no typical size.
+    It is the least level, not below the 30 % quantile, for which the residuals within ``limit``
+    times it have the spread that normal noise has there. There may be larger ones: where most
+    residuals are outliers of bounded size, their own spread is another. The mean square within
+    a level rises with the level, so that steps from the quantile upwards end at the least one.
+
+    Parameters
+    ----------
+    residual : array
+        Residuals of any sign.
+    limit : float
+        Multiple of the level up to which normal noise is believed.
+    fitted : int
+        Parameters of the fit. It may make as many residuals zero, and so many of the smallest
+        are left out.
     """
-    sizes = np.abs(residual).ravel()
+    sizes = np.sort(np.abs(residual), axis=None)
+    sizes = sizes[min(fitted, max(sizes.size - 1, 0)) :]
     if not sizes.size:
         return 0.0
-    middle, low = np.quantile(sizes, (0.5, _LOW))
-    level, share = 1.4826 * float(middle), variance_within(limit)
-    for _ in range(_ROUNDS):
-        within = sizes[sizes <= limit * level]
-        spread = float(np.square(within).mean()) if within.size else 0.0
-        level = max((spread / share) ** 0.5, float(low))
-    return level
+    unit = float(sizes[-1]) or 1.0  # squares of tiny numbers need room
+    sizes = sizes / unit
+    sums, share = np.cumsum(np.square(sizes)), variance_within(limit)
+    low = level = float(np.quantile(sizes, _LOW))
+    within = -1
+    while (count := int(np.searchsorted(sizes, limit * level, side="right"))) > within:
+        within = count
+        level = max(sqrt(sums[count - 1] / (count * share)), low) if count else low
+    return level * unit

@@ -11,8 +11,10 @@ from thalweg.trackers._blocks import pack
 
 __all__ = ["Rows", "first_rows", "motion"]
 
-# The sine of the angle between sample and subspace above which an adaptive step is a full one.
+# The sine of the angle between sample and subspace above which eta of [T] (26) is 1.
 _FULL_STEP = 0.5
+# Names of what eta multiplies: nothing, the step, or the forgetting factor; as the kernels want it.
+_STEPS = {"full": (0.0, 0.0), "adaptive": (_FULL_STEP, 0.0), "forgetting": (_FULL_STEP, 1.0)}
 
 
 class Rows(NamedTuple):
@@ -41,10 +43,10 @@ def motion(forgetting: float, step_size: str, ridge: float) -> Array:
             f"forgetting should be above 0 and at most 1, but {forgetting!r} came. "
             "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
         )
-    if step_size not in ("full", "adaptive"):
+    if step_size not in _STEPS:
         raise ParameterError(
-            f"step_size should be 'full' or 'adaptive', but {step_size!r} came. "
+            f"step_size should be one of {', '.join(map(repr, _STEPS))}, but {step_size!r} came. "
             "Use one of these names."
         )
     require_positive(ridge=ridge)
-    return np.array([forgetting, ridge, _FULL_STEP if step_size == "adaptive" else 0.0])
+    return np.array([forgetting, ridge, *_STEPS[step_size]])

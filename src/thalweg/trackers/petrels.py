@@ -29,9 +29,11 @@ class Petrels:
     ----------
     forgetting : float
         What a sample's weight is multiplied by with each later sample.
-    step_size : {"full", "adaptive"}
-        Whether a row moves to its new minimum, or only the share eta of the way that [T] (26)
-        has: the sine of the angle between sample and subspace, up to a sine of 1/2.
+    step_size : {"full", "adaptive", "forgetting"}
+        "full": a row moves to its new minimum. "adaptive": it moves the share eta of the way,
+        [T] (26): the sine of the angle between sample and subspace, or 1 beyond a sine of 1/2.
+        "forgetting": it moves all the way, and eta multiplies the forgetting factor,
+        lambda_t = eta_t lambda, [T] II-B.
     ridge : float
         Weight of the first basis, in samples of the size of the first: alpha / 2 of [T] (23).
 

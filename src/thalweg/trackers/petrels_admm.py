@@ -67,7 +67,7 @@ class PetrelsADMM:
     ----------
     forgetting : float
         What a sample's weight is multiplied by with each later sample.
-    step_size : {"full", "adaptive"}
+    step_size : {"full", "adaptive", "forgetting"}
         As in :class:`thalweg.trackers.petrels.Petrels`.
     ridge : float
         Weight of the first basis, in samples of the size of the first: alpha / 2 of [T] (23).

@@ -10,7 +10,7 @@ from thalweg.trackers._blocks import pack
 from thalweg.trackers._noise import noise_level
 from thalweg.trackers._probabilistic import likely_codes
 
-__all__ = ["robust_basis"]
+__all__ = ["Start", "robust_basis", "robust_start"]
 
 _ATTEMPTS = 5  # first guesses; one of singular vectors, the others random
 _TRIAL = 2  # rounds for each of them
@@ -28,6 +28,13 @@ _LOW, _MEDIAN_TO_LOW = 0.25, 2.117
 _KNEE = 1e-2
 _FEW = 4  # entries for each code below which samples do not determine their codes well
 _LIMIT = 2.5  # noise levels from which an entry is an outlier
+
+
+class Start(NamedTuple):
+    """An orthonormal basis, and the noise level of the entries that agree on it."""
+
+    U: Array
+    noise: float
 
 
 class _Data(NamedTuple):
@@ -84,6 +91,13 @@ def robust_basis(
     >>> bool(abs(U.sum()) / 30**0.5 > 0.999999)
     True
     """
+    return robust_start(V, K, seen, seed=seed, guess=guess).U
+
+
+def robust_start(
+    V: Array, K: int, seen: Mask | None = None, *, seed: int = 0, guess: Array | None = None
+) -> Start:
+    """Return what :func:`robust_basis` does, with the noise level."""
     rng = np.random.default_rng(seed)
     X = V.T.astype(np.float64)
     mask = np.ones(X.shape, dtype=np.bool_) if seen is None else seen.T
@@ -91,12 +105,13 @@ def robust_basis(
     some = np.sort(rng.permutation(len(V))[:_FEATURES])
     part = _Data(X[:, some], mask[:, some], _typical(X[:, some], mask[:, some]))
     if not part.typical.any():
-        return _orthonormal(np.zeros((len(V), 0)), K, rng).astype(V.dtype)
+        return Start(_orthonormal(np.zeros((len(V), 0)), K, rng).astype(V.dtype), 0.0)
     rank = min(K, *part.X.shape)
     H = _codes(part, rank, rng, guess[some] if guess is not None and rank == K else None)
     U = _fit(X.T, mask.T, H, _knee(part))
-    U = _fit(X.T, _trusted(X, mask, H @ U.T)[0].T, H, np.inf)
-    return _orthonormal(U, K, rng).astype(V.dtype)
+    trusted, noise = _trusted(X, mask, _Pair(U, H))
+    U = _fit(X.T, trusted.T, H, np.inf)
+    return Start(_orthonormal(U, K, rng).astype(V.dtype), noise)
 
 
 def _codes(data: _Data, K: int, rng: np.random.Generator, guess: Array | None) -> Array:
@@ -185,15 +200,15 @@ def _truncated(data: _Data, pair: _Pair) -> float:
 def _polish(data: _Data, pair: _Pair) -> _Pair:
     """Return the pair after rounds of nearly least squares on the entries that fit."""
     for _ in range(_POLISH):
-        trusted, noise = _trusted(data.X, data.seen, pair.H @ pair.U.T)
+        trusted, noise = _trusted(data.X, data.seen, pair)
         pair = _turn(data, trusted, pair, noise)
     return pair
 
 
-def _trusted(X: Array, seen: Mask, model: Array) -> tuple[Mask, float]:
+def _trusted(X: Array, seen: Mask, pair: _Pair) -> tuple[Mask, float]:
     """Return the entries within the limit of a model, and the noise level that they have."""
-    residual = np.abs(X - model)
-    noise = noise_level(residual[seen], _LIMIT)
+    residual = np.abs(X - pair.H @ pair.U.T)
+    noise = noise_level(residual[seen], _LIMIT, pair.U.size + pair.H.size)
     trusted: Mask = seen & (residual <= _LIMIT * noise)
     return trusted, noise
 

@@ -1,0 +1,83 @@
+"""Low rank with outliers: codes and rows by least squares in turns, on the entries kept."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+from thalweg.completion import Completed
+from thalweg.encoders import Encoder
+from thalweg.trackers._encoders import LeastSquares
+from thalweg.trackers._noise import noise_level
+from thalweg.trackers.angles import largest_angle
+from thalweg.trackers.petrels_admm import PetrelsADMM
+from thalweg.trackers.start import robust_start
+
+__all__ = ["Alternation", "code_size", "encoder_at"]
+
+
+@dataclass(frozen=True)
+class Alternation:
+    """A robust start, and passes of PETRELS-ADMM until the subspace stays.
+
+    A pass rejects outliers sample by sample as the tracker does, at one noise level for all, and
+    then takes every row of the basis to the minimum of [T] (24) over the entries kept, which the
+    recursion of a single pass only approaches. Both halves lower the sum of
+    min(e^2, threshold^2) over the residuals e; between passes the noise level is measured again.
+    """
+
+    tracker: PetrelsADMM
+    tol: float
+    max_iter: int
+    name: ClassVar[str] = "alternation"
+
+    def complete(
+        self,
+        V: Array,
+        seen: Mask | None,
+        n_components: int,
+        rng: np.random.Generator | int | None = 0,
+    ) -> Completed:
+        """Return the low-rank part of V and its outliers."""
+        rng = np.random.default_rng(rng)
+        mask = np.ones(V.shape, dtype=np.bool_) if seen is None else seen
+        rank = min(n_components, *V.shape)
+        U, noise = robust_start(V, rank, seen, seed=int(rng.integers(2**31)))
+        size, count, converged = 0.0, 0, False
+        while count < self.max_iter and not converged:
+            codes = encoder_at(self.tracker, U, noise, size).encode(V, U, seen=seen)
+            size, kept = code_size(codes.H, mask), mask & (codes.R == 0)
+            rows, Q = _rows(V, kept, U, codes.H)
+            residual = (V - rows @ Q.T)[mask]
+            noise = noise_level(residual, self.tracker.limit, rows.size + Q.size)
+            before, U = U, np.linalg.qr(rows)[0]
+            count, converged = count + 1, largest_angle(U, before) <= self.tol
+        codes = encoder_at(self.tracker, U, noise, size).encode(V, U, seen=seen)
+        beyond = ((0, n_components - rank), (0, 0))
+        basis, H = np.pad(U.T, beyond).T, np.pad(codes.H, beyond)
+        return Completed(basis, H, codes.R * mask, count, converged)
+
+
+def encoder_at(tracker: PetrelsADMM, U: Array, noise: float, size: float) -> Encoder:
+    """Return the tracker's fit with rejection, at a noise level and a usual |h|^2."""
+    state = replace(tracker, noise=noise).init(U)
+    state.noise[3] = size
+    return tracker.encoder(state)
+
+
+def code_size(H: Array, mask: Mask) -> float:
+    """Return the median |h|^2 of the samples in which anything was seen."""
+    sizes = np.square(H[:, mask.any(axis=0)]).sum(axis=0)
+    return float(np.median(sizes)) if sizes.size else 0.0
+
+
+def _rows(V: Array, kept: Mask, U: Array, H: Array) -> tuple[Array, Array]:
+    """Return rows of least squares on the entries kept, [T] (24), and the codes, orthonormal.
+
+    A row with no more such entries than there are codes stays.
+    """
+    Q, T = np.linalg.qr(H.T)
+    rows = LeastSquares().encode(V.T, Q, seen=kept.T).H.T
+    enough = kept.sum(axis=1) > len(H)
+    return np.where(enough[:, None], rows, U @ T.T), Q
