@@ -31,7 +31,22 @@ _LIMIT = 2.5  # noise levels from which an entry is an outlier
 
 
 class Start(NamedTuple):
-    """An orthonormal basis, and the noise level of the entries that agree on it."""
+    """An orthonormal basis, and the noise level of the entries that agree on it.
+
+    Attributes
+    ----------
+    U : array of shape (F, K)
+        Basis with orthonormal columns.
+    noise : float
+        Standard deviation of the noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.start import Start
+    >>> Start(np.eye(3, 2), 0.1).noise
+    0.1
+    """
 
     U: Array
     noise: float
@@ -97,7 +112,28 @@ def robust_basis(
 def robust_start(
     V: Array, K: int, seen: Mask | None = None, *, seed: int = 0, guess: Array | None = None
 ) -> Start:
-    """Return what :func:`robust_basis` does, with the noise level."""
+    """Return the basis of :func:`robust_basis`, and the noise level.
+
+    Parameters
+    ----------
+    V, K, seen, seed, guess
+        As in :func:`robust_basis`.
+
+    Returns
+    -------
+    Start
+        The basis, and the noise level of the entries within 2.5 levels of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.start import robust_start
+    >>> rng = np.random.default_rng(0)
+    >>> V = np.outer(np.ones(30), rng.normal(size=60)) + 0.1 * rng.normal(size=(30, 60))
+    >>> V[rng.random(V.shape) < 0.3] = 20.0
+    >>> bool(0.09 < robust_start(V, 1).noise < 0.11)
+    True
+    """
     rng = np.random.default_rng(seed)
     X = V.T.astype(np.float64)
     mask = np.ones(X.shape, dtype=np.bool_) if seen is None else seen.T
