@@ -8,7 +8,7 @@ from thalweg import synthetic
 
 
 def _write_table(path: Path, X, names=None) -> Path:
-    """Write a CSV file with empty cells at gaps."""
+    """Write a CSV file with empty cells for gaps."""
     names = names or [f"c{i}" for i in range(X.shape[1])]
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
@@ -19,7 +19,7 @@ def _write_table(path: Path, X, names=None) -> Path:
 
 @pytest.fixture(scope="session")
 def scene():
-    """Return a short film with its truth, without gaps."""
+    """Return a short video with its truth, without gaps."""
     return synthetic.moving_scene(150, shape=(40, 56), missing=0.0, random_state=0)
 
 
@@ -30,7 +30,7 @@ def film(scene):
 
 @pytest.fixture(scope="session")
 def sensors():
-    """Return a table of rank 2 with noise, gaps and outliers, its truth, and where these are."""
+    """Return a table of rank 2 with noise, gaps and outliers, its truth, and the outlier mask."""
     rng = np.random.default_rng(0)
     low_rank = rng.normal(size=(600, 2)) @ rng.normal(size=(2, 20))
     units = np.logspace(-3, 3, 20) / low_rank.std(axis=0)  # columns of very different sizes

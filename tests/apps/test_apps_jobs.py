@@ -1,4 +1,4 @@
-"""Each job finds what was planted, and writes what it says."""
+"""Each job recovers the known truth and writes its files."""
 
 import csv
 import json
@@ -25,14 +25,14 @@ def all_samples(stream):
 
 
 def check_files(result):
-    """Check that a result is whole: what it names is there, and nothing else."""
+    """Check that the folder contains exactly the files of the result."""
     found = {path.name for path in result.out.iterdir()}
     assert found == {path.name for path in result.files.values()} | {"result.json"}
     page = result.files["report"].read_text("utf-8")
     assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
-    told = json.loads((result.out / "result.json").read_text())
-    assert told["job"] == result.job
-    assert set(told["values"]) == set(result.values)
+    saved = json.loads((result.out / "result.json").read_text())
+    assert saved["job"] == result.job
+    assert set(saved["values"]) == set(result.values)
 
 
 @pytest.mark.parametrize("method", ["robust-online-nmf", "petrels-admm"])
@@ -79,20 +79,20 @@ def test_bytes_are_on_the_scale_of_floats(film, tmp_path):
     assert bytes_.values["noise level"] == pytest.approx(plain.values["noise level"], rel=0.2)
 
 
-def test_the_demo_is_near_to_the_truth_and_the_same_each_time(tmp_path):
-    told = []
+def test_the_demo_is_accurate_and_reproducible(tmp_path):
+    steps = []
     for name in ("a", "b"):
-        result = apps.demo(tmp_path / name, frames=200, shape=(48, 64), progress=told.append)
+        result = apps.demo(tmp_path / name, frames=200, shape=(48, 64), progress=steps.append)
     check_files(result)
     assert result.values["F-measure"] > 0.95
     assert result.values["background PSNR"] > result.values["input PSNR"] + 15
-    assert {step.stage for step in told} == {"learning", "writing"}
-    assert told[-1].done == told[-1].total == 200
+    assert {step.stage for step in steps} == {"learning", "writing"}
+    assert steps[-1].done == steps[-1].total == 200
     models = [checkpoint.load(tmp_path / name / "model.thalweg").estimator for name in ("a", "b")]
     np.testing.assert_array_equal(models[0].components_, models[1].components_)
 
 
-def test_figures_beside_the_truth_are_those_of_the_metrics(tmp_path):
+def test_scores_equal_those_of_the_metrics(tmp_path):
     result = apps.demo(tmp_path / "out", frames=40, shape=(24, 32), seed=3)
     scene = synthetic.moving_scene(40, (24, 32), random_state=3)
     low_rank = np.clip(result.model.decompose(scene.frames).low_rank, 0, 1)
@@ -101,14 +101,14 @@ def test_figures_beside_the_truth_are_those_of_the_metrics(tmp_path):
     before = metrics.psnr(scene.background, scene.frames)
     assert result.values["input PSNR"] == pytest.approx(before, abs=1e-3)
     masks = all_samples(streams.open(result.files["mask"])) > 0.5
-    seen = ~np.isnan(scene.frames)
-    f1 = metrics.outlier_scores(scene.mask[seen], masks[seen]).f1
-    assert result.values["F-measure"] == pytest.approx(f1, abs=0.02)  # the film has lost a little
+    observed = ~np.isnan(scene.frames)
+    f1 = metrics.outlier_scores(scene.mask[observed], masks[observed]).f1
+    assert result.values["F-measure"] == pytest.approx(f1, abs=0.02)  # video compression is lossy
 
 
 @pytest.fixture
 def parts_images():
-    """Return images that are sums of four bars, with salt on them, and the clean ones."""
+    """Return images of four bars with salt-and-pepper noise, and the clean images."""
     rng = np.random.default_rng(0)
     bars = np.zeros((4, 12, 12))
     for k in range(4):
@@ -118,7 +118,7 @@ def parts_images():
     return noisy, clean
 
 
-def test_salt_and_pepper_go(parts_images, tmp_path):
+def test_salt_and_pepper_noise_is_removed(parts_images, tmp_path):
     noisy, clean = parts_images
     folder = tmp_path / "images"
     folder.mkdir()
@@ -137,7 +137,7 @@ def test_salt_and_pepper_go(parts_images, tmp_path):
         assert basis.size == (25, 25)
 
 
-def test_detail_leaves_other_pixels_as_they_are(parts_images, tmp_path):
+def test_detail_keeps_pixels_that_are_not_outliers(parts_images, tmp_path):
     noisy, _ = parts_images
     result = apps.denoise(noisy, tmp_path / "out", components=4, detail=True)
     found = all_samples(streams.open(result.files["clean"])).reshape(-1, 12, 12)
@@ -174,7 +174,7 @@ def test_topics_of_a_text(lines, tmp_path):
     np.testing.assert_array_equal(mass.argmax(axis=1), found)
 
 
-def test_topics_of_a_matrix_are_those_of_the_text(lines, tmp_path):
+def test_topics_of_a_matrix_equal_those_of_the_text(lines, tmp_path):
     about, text = lines
     names = [*RIVER, *SOUP]
     counts = np.array([[line.split().count(word) for word in names] for line in text])
@@ -194,11 +194,11 @@ def test_topics_of_a_matrix_are_those_of_the_text(lines, tmp_path):
 
 
 @pytest.mark.parametrize("job", [apps.track, apps.complete])
-def test_a_table_is_filled_and_its_outliers_told(sensors, table, tmp_path, job):
+def test_gaps_are_filled_and_outliers_detected(sensors, table, tmp_path, job):
     X, clean, off = sensors
     result = job(table, tmp_path / "out")
     check_files(result)
-    assert result.values["components"] in (2, 3, 4)  # by hidden entries
+    assert result.values["components"] in (2, 3, 4)  # chosen on hidden entries
     completed = numbers(result.files["completed"])
     gaps = np.isnan(X)
     np.testing.assert_allclose(completed[~gaps], X[~gaps], rtol=1e-7)
@@ -250,7 +250,7 @@ def test_a_cube_is_unmixed(tmp_path):
         assert image.size == (14, 12)
 
 
-def test_bands_may_be_images(tmp_path):
+def test_bands_can_be_images(tmp_path):
     rng = np.random.default_rng(0)
     cube = rng.integers(0, 255, (8, 9, 5), dtype=np.uint8)
     (tmp_path / "bands").mkdir()
@@ -280,10 +280,10 @@ def test_any_estimator_on_any_stream(tmp_path, method):
     np.testing.assert_array_equal(np.load(result.files["components"]), result.model.components_)
 
 
-def test_a_model_is_applied_as_it_was_learned(sensors, table, write_table, tmp_path):
+def test_apply_prepares_columns_as_in_training(sensors, table, write_table, tmp_path):
     X, clean, _ = sensors
     learned = apps.track(table, tmp_path / "learned", components=3)
-    # columns in another order, and one more
+    # columns in another order, and an additional one
     order = [3, 1, 2, 0, *range(4, 18), 19, 18]
     more = write_table(
         tmp_path / "more.csv",
@@ -308,7 +308,7 @@ def test_pictures_are_resized_for_a_model(film, tmp_path):
     assert np.load(result.files["low_rank"]).shape == (5, 40 * 56)
 
 
-def test_what_is_in_files(table, sensors, film, tmp_path):
+def test_info_describes_files(table, sensors, film, tmp_path):
     X, _, _ = sensors
     values = apps.info(table).values
     assert (values["kind"], values["samples"], values["features"]) == ("csv", 600, 20)
@@ -325,7 +325,7 @@ def test_what_is_in_files(table, sensors, film, tmp_path):
     assert (kept["kind"], kept["epoch"], kept["sample"]) == ("checkpoint", 4, 150)
 
 
-def test_an_interrupted_job_goes_on(film, tmp_path):
+def test_an_interrupted_job_can_be_resumed(film, tmp_path):
     def stop(step):
         if step.stage == "learning" and step.done == 180:
             raise KeyboardInterrupt
@@ -335,8 +335,8 @@ def test_an_interrupted_job_goes_on(film, tmp_path):
         apps.separate(film, tmp_path / "out", progress=stop, **options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept"]
     result = apps.separate(film, tmp_path / "out", resume=True, **options)
-    straight = apps.separate(film, tmp_path / "straight", batch_size=30, frames=True)
-    np.testing.assert_array_equal(result.model.components_, straight.model.components_)
+    other = apps.separate(film, tmp_path / "uninterrupted", batch_size=30, frames=True)
+    np.testing.assert_array_equal(result.model.components_, other.model.components_)
     for name in ("mask", "background", "foreground"):
-        for path in straight.files[name].iterdir():
+        for path in other.files[name].iterdir():
             assert (result.files[name] / path.name).read_bytes() == path.read_bytes()

@@ -1,4 +1,4 @@
-"""Memory does not grow with the length of a film."""
+"""Memory does not grow with the length of a video."""
 
 import subprocess
 import sys

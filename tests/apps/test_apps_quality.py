@@ -1,4 +1,4 @@
-"""The jobs on real data, as they come; skipped where the data are not at hand."""
+"""The jobs with default settings on real data; skipped if the data are not available."""
 
 import csv
 
@@ -8,7 +8,7 @@ import pytest
 from thalweg import apps, metrics, streams
 
 
-def test_people_are_found_as_well_as_by_mog2(shared_data, tmp_path):
+def test_people_are_detected_as_well_as_by_mog2(shared_data, tmp_path):
     cv2 = pytest.importorskip("cv2")
     with np.load(shared_data("i2r_bootstrap_half.npz"), allow_pickle=False) as data:
         frames, truth = data["frames"], data["gt_masks"] > 0
@@ -17,13 +17,13 @@ def test_people_are_found_as_well_as_by_mog2(shared_data, tmp_path):
     result = apps.separate(frames, tmp_path / "out", frames=True)
     masks = np.vstack([b.X for b in streams.open(result.files["mask"]).batches(256)]) > 0.5
     ours = metrics.outlier_scores(truth, masks.reshape(frames.shape)[outlined]).f1
-    rival = cv2.createBackgroundSubtractorMOG2()
-    theirs = np.stack([rival.apply(frame) for frame in frames])[outlined]
+    baseline = cv2.createBackgroundSubtractorMOG2()
+    theirs = np.stack([baseline.apply(frame) for frame in frames])[outlined]
     assert ours >= metrics.outlier_scores(truth, theirs == 255).f1
     assert ours >= metrics.outlier_scores(truth, theirs > 0).f1
 
 
-def test_topics_of_the_news_are_its_sections(shared_data, tmp_path):
+def test_topics_of_the_news_match_its_sections(shared_data, tmp_path):
     path = shared_data("bbc_news.npz")
     result = apps.topics(path, tmp_path / "out", components=5)
     with np.load(path, allow_pickle=False) as data:
@@ -33,7 +33,7 @@ def test_topics_of_the_news_are_its_sections(shared_data, tmp_path):
     assert metrics.purity(labels, found) >= 0.85
 
 
-def test_a_table_is_filled_better_than_by_its_means(shared_data, tmp_path):
+def test_completion_is_better_than_column_means(shared_data, tmp_path):
     with np.load(shared_data("airquality_uci.npz"), allow_pickle=False) as data:
         X = data["X"][:3000].astype(np.float64)
     rng = np.random.default_rng(0)

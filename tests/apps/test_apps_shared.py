@@ -1,4 +1,4 @@
-"""What the jobs share, each against an oracle of its own."""
+"""Shared functions of the jobs, each against an independent reference."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from thalweg import apps, streams, synthetic
 from thalweg.apps._columns import measure
 from thalweg.apps._films import film, reduced, tiled
 from thalweg.apps._folder import open_folder, plain
-from thalweg.apps._learn import Thinned
+from thalweg.apps._learn import Subsample
 from thalweg.apps._mask import majority, objects
 from thalweg.apps._models import build, methods
 from thalweg.apps._rank import choose_rank
@@ -20,13 +20,13 @@ from thalweg.apps._tables import array_file, csv_file
 from thalweg.errors import InputError, ParameterError
 
 
-def test_the_majority_of_nine_is_their_median():
-    far = np.random.default_rng(0).random((5, 13, 17)) < 0.4
-    expected = ndimage.median_filter(far.astype(np.uint8), size=(1, 3, 3)) > 0
-    np.testing.assert_array_equal(majority(far, np.ones(far.shape, bool)), expected)
+def test_majority_equals_a_median_filter():
+    mask = np.random.default_rng(0).random((5, 13, 17)) < 0.4
+    expected = ndimage.median_filter(mask.astype(np.uint8), size=(1, 3, 3)) > 0
+    np.testing.assert_array_equal(majority(mask, np.ones(mask.shape, bool)), expected)
 
 
-def test_gaps_do_as_their_neighbours():
+def test_gaps_take_the_value_of_their_neighbours():
     residual = np.zeros((1, 9, 9))
     residual[0, 2:7, 2:7] = 1.0
     whole = objects(residual, 0.5)
@@ -39,18 +39,18 @@ def test_gaps_do_as_their_neighbours():
 
 
 @pytest.mark.parametrize("n", [1, 7, 100, 1000])
-def test_thinned_items_are_spread_evenly(n):
-    some = Thinned(10)
+def test_subsamples_are_evenly_spaced(n):
+    sample = Subsample(10)
     for i in range(n):
-        some.add(i, 2 * i)
-    assert len(some.items) <= 20
-    assert len(some.items) >= min(n, 10)
-    assert len(set(np.diff(some.numbers))) <= 1
-    assert some.items == [2 * i for i in some.numbers]
-    assert some.numbers[0] == 0
+        sample.add(i, 2 * i)
+    assert len(sample.items) <= 20
+    assert len(sample.items) >= min(n, 10)
+    assert len(set(np.diff(sample.numbers))) <= 1
+    assert sample.items == [2 * i for i in sample.numbers]
+    assert sample.numbers[0] == 0
 
 
-def test_units_are_not_moved_by_outliers():
+def test_units_are_robust_to_outliers():
     rng = np.random.default_rng(0)
     X = rng.normal(5.0, 2.0, (3000, 3))
     X[::50, 0] = 1e9
@@ -58,22 +58,22 @@ def test_units_are_not_moved_by_outliers():
     units, drawn = measure(streams.open(X), Run("track", X))
     np.testing.assert_allclose(units.centre, [5, 5, 7], atol=0.2)
     np.testing.assert_allclose(units.scale, [2, 2, 1], atol=0.2)
-    np.testing.assert_array_equal(drawn, X)  # so few rows are all drawn
+    np.testing.assert_array_equal(drawn, X)  # a short table is used entirely
     np.testing.assert_allclose(units.back(units.to(X)), X)
 
 
-def test_rows_are_drawn_evenly_from_long_tables(monkeypatch):
-    monkeypatch.setattr("thalweg.apps._columns._DRAWN", 600)
+def test_rows_of_long_tables_are_sampled_uniformly(monkeypatch):
+    monkeypatch.setattr("thalweg.apps._columns._SAMPLE_ENTRIES", 600)
     X = np.arange(20_000.0)[:, None] * np.ones(3)
     _, drawn = measure(streams.open(X), Run("track", X))
     assert len(drawn) == 200
     assert len(np.unique(drawn[:, 0])) == 200
-    # the mean of 200 of 20000 places has a deviation of 408
+    # the mean of 200 of 20000 row numbers has a standard deviation of 408
     assert abs(drawn[:, 0].mean() - 10_000) < 4 * 408
 
 
 @pytest.mark.parametrize("rank", [1, 2, 4])
-def test_hidden_entries_tell_the_rank(rank):
+def test_choose_rank_finds_the_rank(rank):
     rng = np.random.default_rng(rank)
     Z = rng.normal(size=(250, rank)) @ rng.normal(size=(rank, 20))
     Z = Z / Z.std(axis=0) + 0.05 * rng.normal(size=Z.shape)
@@ -82,7 +82,7 @@ def test_hidden_entries_tell_the_rank(rank):
     assert choose_rank(Z, seed=0) == rank
 
 
-def test_an_array_that_grows_is_one_of_numpy(tmp_path):
+def test_arrays_written_in_blocks_are_valid(tmp_path):
     X = np.random.default_rng(0).random((1234, 7)).astype(np.float32)
     with array_file(tmp_path / "x.npy") as file:
         for start in range(0, 1234, 100):
@@ -91,7 +91,7 @@ def test_an_array_that_grows_is_one_of_numpy(tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "x.npy", mmap_mode="r"), X)
 
 
-def test_a_written_table_reads_as_it_was(tmp_path):
+def test_a_written_table_can_be_read(tmp_path):
     X = np.array([[1.5, np.nan], [-0.0, 1e-20]])
     with csv_file(tmp_path / "x.csv", ["a, b", 'c"d']) as file:
         file.write(X)
@@ -102,7 +102,7 @@ def test_a_written_table_reads_as_it_was(tmp_path):
 
 
 @pytest.mark.parametrize("shape", [(16, 20), (17, 21), (16, 20, 3)])
-def test_a_film_reads_nearly_as_it_was(tmp_path, shape):
+def test_a_written_video_can_be_read(tmp_path, shape):
     y, x = np.mgrid[: shape[0], : shape[1]] / 40
     frames = np.stack([np.clip(x + 0.5 * y + 0.02 * t, 0, 1) for t in range(8)])
     frames = np.rint(255 * frames).astype(np.uint8)
@@ -117,7 +117,7 @@ def test_a_film_reads_nearly_as_it_was(tmp_path, shape):
     assert np.abs(read - frames / 255).max() < 0.04
 
 
-def test_pictures_side_by_side():
+def test_images_in_a_grid():
     images = np.arange(5.0)[:, None, None] + np.arange(12.0).reshape(3, 4)
     sheet = tiled(images)
     assert sheet.dtype == np.uint8
@@ -135,7 +135,7 @@ def test_every_estimator_has_a_name():
     assert build("petrels", {}, components=7, seed=3).get_params()["n_components"] == 7
 
 
-def test_values_become_json():
+def test_values_are_converted_to_json():
     values = {"a": np.float64(1.5), "b": [np.int64(2), float("nan")], "c": np.arange(2), 3: None}
     assert json.loads(json.dumps(plain(values), allow_nan=False)) == {
         "a": 1.5,
@@ -149,7 +149,7 @@ def listed(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_failed_job_leaves_nothing(tmp_path):
+def test_a_failed_job_leaves_no_files(tmp_path):
     run = Run("factor", "x.csv")
 
     def fail():
@@ -162,12 +162,12 @@ def test_a_failed_job_leaves_nothing(tmp_path):
     assert listed(tmp_path / "deep") == []
 
 
-def test_an_earlier_result_is_replaced_and_other_files_stay(tmp_path):
+def test_an_earlier_result_is_replaced_and_other_files_are_kept(tmp_path):
     X = np.random.default_rng(0).random((40, 5))
     out = tmp_path / "out"
     apps.factor(X, out, components=2, parts=["codes", "outliers"])
     (out / "mine.txt").write_text("keep")
-    with pytest.raises(InputError, match="has something in it"):
+    with pytest.raises(InputError, match="which is not empty"):
         apps.factor(X, out, components=2)
     assert "outliers.npy" in listed(out)
     apps.factor(X, out, components=2, overwrite=True)
@@ -182,12 +182,12 @@ def test_an_earlier_result_is_replaced_and_other_files_stay(tmp_path):
     assert listed(tmp_path) == ["out"]
 
 
-def test_a_replaced_result_does_not_look_whole_before_it_is(tmp_path, monkeypatch):
+def test_an_incomplete_replacement_has_no_mark(tmp_path, monkeypatch):
     X = np.random.default_rng(0).random((40, 5))
     out = tmp_path / "out"
     apps.factor(X, out, components=2)
     monkeypatch.setattr("thalweg.apps._folder._free", _full_disk)
-    with pytest.raises(InputError, match="cannot be written: No space left"):
+    with pytest.raises(InputError, match=r"must be writable, got an error .*: No space left"):
         apps.factor(X, out, components=2, overwrite=True)
     assert "result.json" not in listed(out)
     assert listed(tmp_path) == ["out"]
@@ -197,7 +197,7 @@ def _full_disk(path):
     raise OSError(28, "No space left on device")
 
 
-def test_a_hostile_mark_removes_nothing_outside(tmp_path):
+def test_a_hostile_mark_removes_no_files_outside(tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("keep")
     out = tmp_path / "out"
@@ -224,8 +224,8 @@ def test_options_are_checked(options):
         Run("factor", "x", **options)
 
 
-def test_the_jobs_can_be_called_by_their_names():
-    import thalweg.apps.separate  # the file, which has the name of the function
+def test_jobs_are_not_shadowed_by_their_modules():
+    import thalweg.apps.separate
 
     assert callable(apps.separate)
     assert callable(synthetic.moving_scene)

@@ -20,7 +20,7 @@ def run():
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Go to a folder with small data under the names that the examples use."""
+    """Change to a folder with small data, named as in the examples."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     scene = synthetic.moving_scene(30, shape=(16, 24), missing=0.0, random_state=0)

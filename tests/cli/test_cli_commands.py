@@ -1,4 +1,4 @@
-"""Commands, in this process: examples of the help, output, exit codes."""
+"""Commands in this process: examples of the help, output, exit codes."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def test_common_options(run, name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_example_of_the_help_runs(run, place, name):
+def test_the_help_example_runs(run, place, name):
     text = " ".join(run(name, "--help").stdout.split())
     example = re.search(r"Example: (thalweg .*)$", text)[1]
     words = shlex.split(example)
@@ -64,7 +64,7 @@ def test_the_example_of_the_help_runs(run, place, name):
     if name != "info":
         out = place / words[words.index("--out") + 1]
         assert (out / "report.html").exists()
-        command = "thalweg"  # in the report only if it was typed
+        command = "thalweg"
         assert command in (out / "report.html").read_text("utf-8")
 
 
@@ -72,12 +72,12 @@ def test_json_is_one_object(run, place):
     done = run("track", "wells.csv", "--components", 2, "--out", "o", "--json")
     assert done.exit_code == 0
     assert done.stderr == ""
-    told = json.loads(done.stdout)
-    assert set(told) == {"job", "out", "values", "files"}
-    assert told["job"] == "track"
-    assert told["values"]["rows"] == 120
-    assert set(told["files"]) == {"completed", "outliers", "drift", "model", "report"}
-    assert all((place / path).exists() for path in told["files"].values())
+    printed = json.loads(done.stdout)
+    assert set(printed) == {"job", "out", "values", "files"}
+    assert printed["job"] == "track"
+    assert printed["values"]["rows"] == 120
+    assert set(printed["files"]) == {"completed", "outliers", "drift", "model", "report"}
+    assert all((place / path).exists() for path in printed["files"].values())
 
 
 def test_quiet_prints_nothing(run, place):
@@ -86,7 +86,7 @@ def test_quiet_prints_nothing(run, place):
     assert (place / "wells-factor" / "report.html").exists()
 
 
-def test_the_demo_tells_its_quality(run, place):
+def test_the_demo_prints_scores(run, place):
     done = run("demo", "--frames", 150, "--size", "36x48", "--out", "d")
     lines = dict(re.split(r" {2,}", line, maxsplit=1) for line in done.stdout.splitlines())
     assert float(lines["F-measure"]) > 0.8
@@ -115,16 +115,16 @@ def test_columns_and_options_of_sources(run, place):
     ("arguments", "words"),
     [
         (["separate", "none.mp4"], "none.mp4 must be a file"),
-        (["separate", "street.mp4", "--method", "magic"], "'magic' came"),
+        (["separate", "street.mp4", "--method", "magic"], "got 'magic'"),
         (["separate", "street.mp4", "--size", "12"], "--size 120x160"),
-        (["factor", "wells.csv", "--set", "tol"], "--set should be NAME=VALUE, but 'tol' came"),
-        (["factor", "wells.csv", "--set", "a b=1"], "--set should be NAME=VALUE"),
-        (["factor", "wells.csv", "--set", "rank=3"], "'rank' came"),
-        (["factor", "wells.csv", "--resume"], "resume should come with"),
-        (["topics", "news.txt", "--stop-words", "none.txt"], "none.txt should be a file of words"),
-        (["apply", "none.thalweg", "wells.csv"], "no file is there"),
-        (["track", "wells.csv", "--out", "wells.csv"], "is a file"),
-        (["track", "wells.csv", "--out", "faces"], "has something in it"),
+        (["factor", "wells.csv", "--set", "tol"], "--set must be NAME=VALUE, got 'tol'"),
+        (["factor", "wells.csv", "--set", "a b=1"], "--set must be NAME=VALUE"),
+        (["factor", "wells.csv", "--set", "rank=3"], "got 'rank'"),
+        (["factor", "wells.csv", "--resume"], "resume must be False without a checkpoint folder"),
+        (["topics", "news.txt", "--stop-words", "none.txt"], "none.txt must be a file of words"),
+        (["apply", "none.thalweg", "wells.csv"], "no such file"),
+        (["track", "wells.csv", "--out", "wells.csv"], "must be a folder, got the file"),
+        (["track", "wells.csv", "--out", "faces"], "which is not empty"),
     ],
 )
 def test_user_errors_are_one_line(run, place, arguments, words):
@@ -136,12 +136,12 @@ def test_user_errors_are_one_line(run, place, arguments, words):
     assert words in done.stderr
 
 
-def test_debug_shows_where_an_error_comes_from(run, place):
+def test_debug_raises_the_error(run, place):
     done = run("factor", "wells.csv", "--set", "rank=3", "--debug")
     assert isinstance(done.exception, ParameterError)
 
 
-def test_usage_errors_are_those_of_the_parser(run):
+def test_usage_errors_have_exit_code_2(run):
     assert run("separate").exit_code == 2
     assert run("factor", "x", "--no-such-option").exit_code == 2
     assert run("factor", "x", "--components", "many").exit_code == 2
@@ -160,26 +160,26 @@ def test_names_are_not_markup(run, place):
     assert "-dash.csv must be a file" in done.stderr
 
 
-def test_what_is_not_printable_is_escaped():
+def test_non_printable_characters_are_escaped():
     assert safe("a\tb\x1b[31m\udc80") == r"a\tb\x1b[31m\udc80"
     result = apps.Result("x", None, {"a": {"k": [1.23456, 2]}, "b": [["x"], ["y"]], "c": []})
     assert as_text(result).splitlines() == ["a k  1.235, 2", "b 0  x", "b 1  y", "c    none"]
 
 
 def test_the_bar_shows_speed_objective_and_outliers(capsys):
-    with progress_bar(True) as tell:
+    with progress_bar(True) as progress:
         for done in (10, 20, 40):
-            tell(apps.Step("learning", done, 40, 1.23456, 0.25))
-        tell(apps.Step("writing", 40, None))
+            progress(apps.Step("learning", done, 40, 1.23456, 0.25))
+        progress(apps.Step("writing", 40, None))
     shown = capsys.readouterr().err
     assert "40/40 samples" in shown
     assert "objective 1.235" in shown
     assert "outliers 25.0%" in shown
-    with progress_bar(False) as tell:
-        assert tell is None
+    with progress_bar(False) as progress:
+        assert progress is None
 
 
-def test_a_warning_is_a_note(run, place, monkeypatch):
+def test_warnings_are_printed_as_notes(run, place, monkeypatch):
     import warnings
 
     def job(*_, **__):
@@ -193,7 +193,7 @@ def test_a_warning_is_a_note(run, place, monkeypatch):
         assert run("factor", "x", "-q").stderr == ""
 
 
-def test_memory_and_disk_errors_are_told(run, monkeypatch):
+def test_memory_and_disk_errors_are_printed(run, monkeypatch):
     for error, words in [
         (MemoryError(), "not enough memory"),
         (OSError(28, "No space"), "No space"),
@@ -208,7 +208,7 @@ def test_memory_and_disk_errors_are_told(run, monkeypatch):
         assert words in done.stderr
 
 
-def test_values_of_settings_are_pythons():
+def test_settings_are_parsed_as_python_literals():
     from thalweg.cli._parse import pairs
 
     given = ["a=1", "b=1e-3", "c=None", "d=(1, 2)", "e=l1-ball", "f=", "g=x=y"]
@@ -223,7 +223,7 @@ def test_values_of_settings_are_pythons():
     }
 
 
-def test_arrays_may_be_followed_by_seed(run, place):
+def test_results_depend_on_the_seed(run, place):
     found = []
     for seed in (0, 0, 1):
         run("factor", "wells.csv", "--seed", seed, "--components", 2, "--overwrite", "-q")

@@ -1,4 +1,4 @@
-"""The page of commands tells the truth: they run, and print what it says."""
+"""The commands of the documentation page run and print the documented output."""
 
 import contextlib
 import doctest
@@ -16,14 +16,14 @@ LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def steps(body):
-    """Yield the commands of a console block, each with what it prints."""
+    """Yield the commands of a console block with their expected output."""
     for part in re.split(r"^\$ ", body, flags=re.M)[1:]:
         command, _, output = part.partition("\n")
         yield command, output
 
 
 def outcome(run, command):
-    """Run a command in this process, and return what it prints."""
+    """Run a command in this process, and return its output."""
     name, *arguments = shlex.split(command)
     if name == "thalweg":
         done = run(*arguments)
@@ -37,7 +37,7 @@ def outcome(run, command):
 
 
 def faults(page, run):
-    """Return where a command prints something else, as sentences."""
+    """Return the commands with unexpected output, as texts."""
     found, namespace = [], {"__name__": "__main__"}
     for block in FENCE.finditer(page):
         if block["language"] == "python":
@@ -51,12 +51,12 @@ def faults(page, run):
     return found
 
 
-def test_commands_print_what_the_page_says(run, tmp_path, monkeypatch):
+def test_commands_print_the_documented_output(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "\n".join(faults(PAGE.read_text("utf-8"), run)) == ""
 
 
-def test_a_false_output_is_seen(run):
+def test_unexpected_output_is_detected(run):
     page = "```console\n$ thalweg --version\nthalweg 9.9.9\n```\n"
     assert len(faults(page, run)) == 1
 

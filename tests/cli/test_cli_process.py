@@ -1,4 +1,4 @@
-"""The command as a process of its own."""
+"""The command in a separate process."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import numpy as np
 COMMAND = [sys.executable, "-m", "thalweg"]
 
 
-def test_help_is_light():
+def test_help_imports_no_heavy_libraries():
     code = (
         "import sys\n"
         "sys.argv = ['thalweg', '--help']\n"
@@ -28,7 +28,7 @@ def test_help_is_light():
     assert done.stderr.split() == []
 
 
-def test_without_typer_one_sentence_says_what_to_install():
+def test_without_typer_the_error_names_the_package():
     code = "import sys\nsys.modules['typer'] = None\nfrom thalweg.cli import main\nmain()\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -50,7 +50,7 @@ def test_the_shell_completes_commands():
     assert done.stdout.split() == ["--components"]
 
 
-def test_ctrl_c_keeps_a_checkpoint_and_the_run_goes_on(tmp_path):
+def test_ctrl_c_saves_a_checkpoint(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "x.npy", rng.random((20_000, 40)))
     options = ["x.npy", "--components", "4", "--batch-size", "20", "--epochs", "40"]
@@ -64,13 +64,13 @@ def test_ctrl_c_keeps_a_checkpoint_and_the_run_goes_on(tmp_path):
     )
     deadline = time.monotonic() + 120
     while not (tmp_path / "kept").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)  # the folder is there when learning begins
+        time.sleep(0.05)  # the folder exists when fitting starts
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
-    _, told = child.communicate(timeout=180)
-    assert child.returncode == 130, told
-    assert "Stopped: the state is in kept, and --resume goes on from there" in told
-    assert "Traceback" not in told
+    _, printed = child.communicate(timeout=180)
+    assert child.returncode == 130, printed
+    assert "Stopped: the state is saved in kept, use --resume to continue" in printed
+    assert "Traceback" not in printed
     assert not (tmp_path / "out").exists()
     assert list((tmp_path / "kept").glob("checkpoint-*.thalweg"))
     position = subprocess.run(

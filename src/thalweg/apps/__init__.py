@@ -1,9 +1,8 @@
-"""From a file to a result that can be looked at: one function, and one file, per job.
+"""Complete workflows from a file to a report: one function, and one module, per job.
 
-Each job takes a source, learns from it batch by batch, and writes a folder with a report, the
-model, and its results in open formats. The command ``thalweg`` calls these functions; nothing here
-prints, and how far a job is goes to ``progress``. Options that all of them have are those of
-:class:`Common`.
+Each job fits a model to a source batch by batch, and writes a folder with a report, the model, and
+the results in open formats. The command ``thalweg`` calls these functions. They print nothing;
+``progress`` is called after each batch. :class:`Common` lists the common options.
 """
 
 from thalweg.apps._run import Common, Result, Step
@@ -18,8 +17,8 @@ from thalweg.apps.topics import topics
 from thalweg.apps.track import track
 from thalweg.apps.unmix import unmix
 
-# Libraries that only some jobs need are imported by the functions that need them: the names of
-# the jobs have to be there at once, since a file has the name of its function.
+# Modules are named like their functions, so these imports cannot be lazy. The functions import
+# heavy libraries themselves.
 __all__ = [
     "Common",
     "Result",

@@ -1,4 +1,4 @@
-"""Columns of a table in units of their own: a centre and a scale that outliers do not move."""
+"""Standardise the columns of a table, robustly to outliers."""
 
 from typing import Any, NamedTuple
 
@@ -6,17 +6,20 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.apps._run import Run
-from thalweg.apps._streams import columns_of, length, rows_at_once
+from thalweg.apps._streams import columns_of, length, read_batch_size
 from thalweg.errors import InputError
 from thalweg.streams import Stream
 
 __all__ = ["Units", "measure"]
 
-# Entries of the rows from which the units are found, drawn evenly from all of them.
-_DRAWN = 2**22
-# Distance of the quartiles of a unit normal variable; what is farther from the middle than so many
-# of its standard deviations does not count.
-_QUARTILES, _FAR = 1.349, 8.0
+# Entries of the random sample of rows from which centres and scales are estimated (32 MB).
+_SAMPLE_ENTRIES = 2**22
+_MIN_SAMPLE_ROWS = 64
+# Interquartile range of a standard normal variable.
+_NORMAL_IQR = 1.349
+# Standard deviations from the median beyond which entries are ignored. Normal noise practically
+# never exceeds it, so only outliers are affected.
+_CLIP = 8.0
 
 
 class Units(NamedTuple):
@@ -25,71 +28,71 @@ class Units(NamedTuple):
     Attributes
     ----------
     centre : array of shape (n_features,)
-        The mean, without what is far away.
+        Mean, without distant entries.
     scale : array of shape (n_features,)
-        The standard deviation, without what is far away.
+        Standard deviation, without distant entries.
     """
 
     centre: Array
     scale: Array
 
     def to(self, X: Any) -> Array:
-        """Return rows in these units."""
+        """Standardise rows."""
         scaled: Array = (_dense(X) - self.centre) / self.scale
         return scaled
 
     def back(self, Z: Array) -> Array:
-        """Return rows in the units of the data."""
+        """Convert standardised rows to the units of the data."""
         return Z * self.scale + self.centre
 
 
 def measure(stream: Stream, run: Run) -> tuple[Units, Array]:
-    """Return the units of the columns, and rows drawn from all of them, in a pass over a table."""
+    """Return the units of the columns and a random sample of rows, in one pass over a table."""
     rng = np.random.default_rng(run.seed)
-    most = max(64, _DRAWN // stream.n_features)
+    most = max(_MIN_SAMPLE_ROWS, _SAMPLE_ENTRIES // stream.n_features)
     drawn: Array = np.empty((0, stream.n_features))
-    n, seen = 0, np.zeros(stream.n_features, dtype=np.intp)
-    for first, rows in stream.batches(rows_at_once(stream.n_features)):
+    n, n_observed = 0, np.zeros(stream.n_features, dtype=np.intp)
+    for first, rows in stream.batches(read_batch_size(stream.n_features)):
         X = _dense(rows)
-        seen += np.count_nonzero(~np.isnan(X), axis=0)
+        n_observed += np.count_nonzero(~np.isnan(X), axis=0)
         drawn = _draw(drawn, X, n, most, rng)
         n = first + len(X)
-        run.tell("measuring", n, length(stream))
+        run.notify("measuring", n, length(stream))
     if n == 0:
-        raise InputError(f"{run.title} should have rows, but it has none. Check the file.")
-    if not seen.all():
-        name = columns_of(stream)[int(np.argmin(seen > 0))]
+        raise InputError(f"{run.title} must have at least one row, got none.")
+    if not n_observed.all():
+        name = columns_of(stream)[int(np.argmin(n_observed > 0))]
         raise InputError(
-            f"Each column should have a number, but {name!r} of {run.title} has gaps only. "
-            "Leave it out by naming the other columns."
+            f"Each column of {run.title} must have an observed entry, got only gaps in {name!r}. "
+            "Exclude it with the option columns."
         )
     return _units(drawn, stream, run), drawn
 
 
 def _units(drawn: Array, stream: Stream, run: Run) -> Units:
-    lost = np.isnan(drawn).all(axis=0)
-    if lost.any():  # so rare a column has no number among the rows drawn
-        name = columns_of(stream)[int(np.argmax(lost))]
+    missing = np.isnan(drawn).all(axis=0)
+    if missing.any():  # a column with so few entries that none is in the sample
+        name = columns_of(stream)[int(np.argmax(missing))]
         raise InputError(
-            f"Each column should have numbers here and there, but {name!r} of {run.title} has "
-            "hardly any. Leave it out by naming the other columns."
+            f"Each column of {run.title} must have enough observed entries, got too few in "
+            f"{name!r}. Exclude it with the option columns."
         )
-    low, middle, high = np.nanquantile(drawn, [0.25, 0.5, 0.75], axis=0)
-    # a column that is mostly one number has no quartiles: then nothing is far
-    far = np.where(high > low, _FAR * (high - low) / _QUARTILES, np.inf)
-    near = np.where(np.abs(drawn - middle) <= far, drawn, np.nan)
+    low, median, high = np.nanquantile(drawn, [0.25, 0.5, 0.75], axis=0)
+    # a mostly constant column has equal quartiles: then no entry is ignored
+    limit = np.where(high > low, _CLIP * (high - low) / _NORMAL_IQR, np.inf)
+    near = np.where(np.abs(drawn - median) <= limit, drawn, np.nan)
     scale = np.nanstd(near, axis=0)
     return Units(np.nanmean(near, axis=0), np.where(scale > 0, scale, 1.0))
 
 
 def _draw(kept: Array, X: Array, n: int, most: int, rng: np.random.Generator) -> Array:
-    """Return rows of which each had the same chance, so far."""
-    room = most - len(kept)
-    kept, X, n = np.vstack([kept, X[:room]]), X[room:], n + min(room, len(X))
-    places = rng.integers(0, n + 1 + np.arange(len(X)))
-    for place, row in zip(places, X, strict=True):
-        if place < most:
-            kept[place] = row
+    """Update a uniform random sample of at most ``most`` rows (reservoir sampling)."""
+    free = most - len(kept)
+    kept, X, n = np.vstack([kept, X[:free]]), X[free:], n + min(free, len(X))
+    indices = rng.integers(0, n + 1 + np.arange(len(X)))
+    for index, row in zip(indices, X, strict=True):
+        if index < most:
+            kept[index] = row
     return kept
 
 

@@ -1,4 +1,4 @@
-"""How far a subspace turns, from batch to batch."""
+"""Measure the rotation of a subspace from batch to batch."""
 
 from typing import Any
 
@@ -8,18 +8,18 @@ from thalweg._typing import Array
 
 __all__ = ["Drift"]
 
-_MOST = 4096  # points; beyond, neighbours become one, with the larger angle
+_MAX_POINTS = 4096  # beyond, neighbours are merged with the larger angle; bounds the memory
 
 
 class Drift:
-    """Angles between the subspaces before and after each batch, in bounded memory."""
+    """Record the largest principal angle between the subspaces before and after each batch."""
 
     def __init__(self) -> None:
         self.points: list[tuple[int, float]] = []
         self._before: Array | None = None
 
     def note(self, sample: int, model: Any) -> None:
-        """Take in the components after so many samples."""
+        """Record the components after ``sample`` samples."""
         from thalweg.metrics import principal_angles
 
         basis = np.array(model.components_)
@@ -27,6 +27,6 @@ class Drift:
             angle = float(np.max(principal_angles(basis, self._before)))
             self.points.append((sample, angle))
         self._before = basis
-        if len(self.points) > _MOST:
+        if len(self.points) > _MAX_POINTS:
             pairs = zip(self.points[::2], self.points[1::2], strict=False)
             self.points = [(b, max(x, y)) for (_, x), (b, y) in pairs]

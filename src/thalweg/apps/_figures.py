@@ -1,16 +1,17 @@
-"""What came out of a separation, counted as it goes by, and how near to the truth it is."""
+"""Accumulate statistics of a separation, and scores if the truth is known."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thalweg._typing import Array, Mask
+from thalweg.apps._run import TINY
 
-__all__ = ["Figures", "Parts", "Truth"]
+__all__ = ["Parts", "Statistics", "Truth"]
 
 
 class Parts(NamedTuple):
-    """Some frames taken apart."""
+    """Frames and their decomposition."""
 
     frames: Array
     background: Array
@@ -19,59 +20,60 @@ class Parts(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """What a film was made of, a row for each frame."""
+    """True background and mask of a video, one row per frame."""
 
     background: Array
     mask: Mask
 
 
-class Figures:
-    """Counts over all frames; those beside the truth are over the pixels that were seen."""
+class Statistics:
+    """Statistics over all frames; scores of the mask use the observed pixels only."""
 
     def __init__(self, truth: Truth | None = None) -> None:
         self.truth = truth
-        self.frames = self._inside = self._pixels = 0
-        self._hits = self._found = self._true = 0
-        self._error = self._error_before = 0.0
-        self._seen = 0
+        self.frames = self._n_foreground = self._n_pixels = 0
+        self._n_hits = self._n_detected = self._n_true = 0
+        self._background_error = self._input_error = 0.0  # sums of squares
+        self._n_observed = 0
 
     def add(self, parts: Parts) -> None:
-        """Take in some frames."""
+        """Add frames."""
         if self.truth is not None:
-            self._judge(parts, self.truth)
+            self._score(parts, self.truth)
         self.frames += len(parts.mask)
-        self._inside += int(np.count_nonzero(parts.mask))
-        self._pixels += parts.mask.size
+        self._n_foreground += int(np.count_nonzero(parts.mask))
+        self._n_pixels += parts.mask.size
 
-    def _judge(self, parts: Parts, truth: Truth) -> None:
-        place = slice(self.frames, self.frames + len(parts.mask))
-        mask = truth.mask[place].reshape(parts.mask.shape)
-        background = truth.background[place].reshape(parts.mask.shape)
-        seen = ~np.isnan(parts.frames)
-        self._hits += int(np.count_nonzero(mask & parts.mask & seen))
-        self._found += int(np.count_nonzero(parts.mask & seen))
-        self._true += int(np.count_nonzero(mask & seen))
-        self._seen += int(np.count_nonzero(seen))
-        self._error += float(np.sum(np.square(parts.background - background, dtype=np.float64)))
-        self._error_before += float(
-            np.nansum(np.square(parts.frames - background, dtype=np.float64))
-        )
+    def _score(self, parts: Parts, truth: Truth) -> None:
+        rows = slice(self.frames, self.frames + len(parts.mask))
+        mask = truth.mask[rows].reshape(parts.mask.shape)
+        background = truth.background[rows].reshape(parts.mask.shape)
+        observed = ~np.isnan(parts.frames)
+        self._n_hits += int(np.count_nonzero(mask & parts.mask & observed))
+        self._n_detected += int(np.count_nonzero(parts.mask & observed))
+        self._n_true += int(np.count_nonzero(mask & observed))
+        self._n_observed += int(np.count_nonzero(observed))
+        errors = np.square(parts.background - background, dtype=np.float64)
+        self._background_error += float(np.sum(errors))
+        errors = np.square(parts.frames - background, dtype=np.float64)
+        self._input_error += float(np.nansum(errors))
 
     def values(self) -> dict[str, Any]:
-        """Return the figures by name."""
-        own = {"frames": self.frames, "foreground share": self._inside / max(self._pixels, 1)}
+        """Return the statistics by name."""
+        share = self._n_foreground / max(self._n_pixels, 1)
+        own = {"frames": self.frames, "foreground share": share}
         if self.truth is None:
             return own
-        quality = {
-            "F-measure": 2 * self._hits / max(self._found + self._true, 1),
-            "precision": self._hits / max(self._found, 1),
-            "recall": self._hits / max(self._true, 1),
-            "background PSNR": _decibels(self._error / max(self._pixels, 1)),
-            "input PSNR": _decibels(self._error_before / max(self._seen, 1)),
+        scores = {
+            "F-measure": 2 * self._n_hits / max(self._n_detected + self._n_true, 1),
+            "precision": self._n_hits / max(self._n_detected, 1),
+            "recall": self._n_hits / max(self._n_true, 1),
+            "background PSNR": _psnr(self._background_error / max(self._n_pixels, 1)),
+            "input PSNR": _psnr(self._input_error / max(self._n_observed, 1)),
         }
-        return {**quality, **own}
+        return {**scores, **own}
 
 
-def _decibels(error: float) -> float:
-    """Return the PSNR of pictures from 0 to 1."""
-    return float(-10 * np.log10(max(error, 1e-300)))
+def _psnr(mean_square: float) -> float:
+    """Return the PSNR in dB of images from 0 to 1; finite for an error of 0."""
+    return float(-10 * np.log10(max(mean_square, TINY)))

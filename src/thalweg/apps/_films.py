@@ -1,4 +1,4 @@
-"""Pictures on disk: films through PyAV, folders of PNG files through Pillow."""
+"""Write images: videos with PyAV, folders of PNG files with Pillow."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,20 +10,23 @@ import numpy as np
 
 from thalweg._checks import need
 from thalweg._typing import Array
+from thalweg.apps._run import TINY
 
 __all__ = ["Writer", "film", "frame_folder", "in_bytes", "reduced", "tiled", "write_png"]
 
-# In the order in which they are asked for: what any player reads, then what any FFmpeg writes.
+_DEFAULT_RATE = 25  # frames per second
+_LONGEST_SIDE = 320  # pixels, as in the report
+# In order of preference: any player reads H.264, any FFmpeg writes MPEG-4.
 _CODECS = ("libx264", "mpeg4")
-# Near to what the eye can tell, and fast.
-_QUALITY = {
+# Codec settings: visually almost lossless, and fast.
+_CODEC_OPTIONS = {
     "libx264": {"crf": "17", "preset": "veryfast"},
     "mpeg4": {"qmin": "2", "qmax": "4"},
 }
 
 
 class Writer(Protocol):
-    """What takes frames one after the other."""
+    """Protocol of a sequential writer of frames."""
 
     def write(self, frames: Any) -> None:
         """Append frames, (n, height, width) or (n, height, width, 3) in 8 bits."""
@@ -36,8 +39,8 @@ class _Film:
 
     def write(self, frames: Any) -> None:
         for frame in map(_even, frames):
-            form = "rgb24" if frame.ndim == 3 else "gray"
-            for packet in self.track.encode(self.av.VideoFrame.from_ndarray(frame, format=form)):
+            pixels = "rgb24" if frame.ndim == 3 else "gray"
+            for packet in self.track.encode(self.av.VideoFrame.from_ndarray(frame, format=pixels)):
                 self.file.mux(packet)
 
 
@@ -53,17 +56,18 @@ class _Pngs:
 
 @contextmanager
 def film(path: Path, shape: tuple[int, ...], rate: float) -> Iterator[Writer]:
-    """Open an mp4 file; a frame of odd height or width gets a line more, a copy of the last."""
+    """Open an mp4 file; frames of odd height or width are padded by repeating the last line."""
     av = need("av", "PyAV")
     codec = next(name for name in _CODECS if name in av.codecs_available)
     with av.open(str(path), "w", format="mp4") as file:
         track = file.add_stream(
             codec,
-            rate=Fraction(rate).limit_denominator(1001) if rate > 0 else 25,
+            # rates of TV standards have the denominator 1001
+            rate=Fraction(rate).limit_denominator(1001) if rate > 0 else _DEFAULT_RATE,
             width=shape[1] + shape[1] % 2,
             height=shape[0] + shape[0] % 2,
             pix_fmt="yuv420p",
-            options=_QUALITY[codec],
+            options=_CODEC_OPTIONS[codec],
         )
         yield _Film(file, track, av)
         for packet in track.encode():
@@ -72,29 +76,29 @@ def film(path: Path, shape: tuple[int, ...], rate: float) -> Iterator[Writer]:
 
 @contextmanager
 def frame_folder(path: Path) -> Iterator[Writer]:
-    """Make a folder of numbered PNG files."""
+    """Create a folder of numbered PNG files."""
     path.mkdir()
     yield _Pngs(path)
 
 
 def write_png(path: Path, image: Any) -> None:
-    """Write a picture in 8 bits."""
+    """Write an 8-bit image."""
     need("PIL.Image", "Pillow").fromarray(image).save(path)
 
 
 def in_bytes(images: Array) -> Any:
-    """Return pictures from 0 to 1 in 8 bits; gaps are black."""
-    return np.rint(255 * np.minimum(np.fmax(images, 0), 1)).astype(np.uint8)  # fmax passes NaN
+    """Convert images from [0, 1] to 8 bits; gaps are black."""
+    return np.rint(255 * np.minimum(np.fmax(images, 0), 1)).astype(np.uint8)  # fmax(NaN, 0) = 0
 
 
-def reduced(images: Any, longest: int = 320) -> Any:
-    """Return pictures of at most this side, by leaving lines and columns out."""
+def reduced(images: Any, longest: int = _LONGEST_SIDE) -> Any:
+    """Subsample rows and columns of images to sides of at most ``longest`` pixels."""
     step = -(-max(images.shape[1:3]) // longest)
     return images[:, ::step, ::step]
 
 
 def tiled(images: Array) -> Any:
-    """Return images side by side in 8 bits, each from its least to its largest value."""
+    """Arrange images in a grid in 8 bits, each scaled from its minimum to its maximum."""
     n, (height, width) = len(images), images.shape[1:3]
     across = -(-width * n // max(1, int(np.sqrt(width * height * n))))
     down = -(-n // across)
@@ -102,10 +106,10 @@ def tiled(images: Array) -> Any:
     for i, image in enumerate(images):
         y, x = (i // across) * (height + 1), (i % across) * (width + 1)
         low, high = float(image.min()), float(image.max())
-        sheet[y : y + height, x : x + width] = (image - low) / max(high - low, 1e-300)
+        sheet[y : y + height, x : x + width] = (image - low) / max(high - low, TINY)
     return in_bytes(sheet)
 
 
 def _even(frame: Any) -> Any:
-    odd = [(0, n % 2) for n in frame.shape[:2]] + [(0, 0)] * (frame.ndim - 2)
-    return np.ascontiguousarray(np.pad(frame, odd, mode="edge"))
+    padding = [(0, n % 2) for n in frame.shape[:2]] + [(0, 0)] * (frame.ndim - 2)
+    return np.ascontiguousarray(np.pad(frame, padding, mode="edge"))

@@ -1,4 +1,4 @@
-"""Output folders that hold a whole result, or none."""
+"""Output folders that are written atomically."""
 
 import json
 import math
@@ -15,33 +15,33 @@ from thalweg.errors import InputError
 
 __all__ = ["Folder", "open_folder", "plain"]
 
-# Written last: a folder that has it is whole.
+# Written last: a folder with this file is complete.
 _MARK = "result.json"
 
 
 class Folder:
-    """Files in the making; they appear in the output folder when all of them are there."""
+    """Collect files in a draft folder; they are moved to the output folder when complete."""
 
     def __init__(self, run: Run, out: Path, draft: Path) -> None:
         self.run, self.out, self.draft = run, out, draft
         self.names: dict[str, str] = {}
         self.result: Result | None = None
 
-    def file(self, what: str, name: str) -> Path:
-        """Return where to write a file, or to make a folder, that is to be called ``name``."""
-        self.names[what] = name
+    def file(self, key: str, name: str) -> Path:
+        """Return the path at which to create a file or folder ``name``."""
+        self.names[key] = name
         return self.draft / name
 
     def finish(self, values: dict[str, Any], model: Any = None) -> Result:
-        """Note what was found; the files move to their place when the folder is closed."""
+        """Return the result; the files are moved when the folder is closed."""
         content = {"job": self.run.job, "values": plain(values), "files": self.names}
         (self.draft / _MARK).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-        files = {what: self.out / name for what, name in self.names.items()}
+        files = {key: self.out / name for key, name in self.names.items()}
         self.result = Result(self.run.job, self.out, values, files, model)
         return self.result
 
     def publish(self) -> None:
-        """Put the files where they belong: at once if nothing is there, else the mark last."""
+        """Move the files: in one step to a new folder, otherwise one by one, the mark last."""
         if not self.out.exists():
             self.draft.rename(self.out)
             return
@@ -53,7 +53,7 @@ class Folder:
 
 @contextmanager
 def open_folder(run: Run, out: str | os.PathLike[str] | None) -> Iterator[Folder]:
-    """Open an output folder; after an error or an interrupt, it is as it was before."""
+    """Open an output folder; an error or interrupt leaves it unchanged."""
     place = Path(os.path.abspath(run.folder(out)))
     _check_free(place, run.overwrite)
     try:
@@ -74,7 +74,7 @@ def open_folder(run: Run, out: str | os.PathLike[str] | None) -> Iterator[Folder
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: names and numbers of Python, null for what is not finite."""
+    """Convert a value to JSON types; non-finite numbers become None."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
@@ -88,36 +88,34 @@ def plain(value: Any) -> Any:
 def _check_free(place: Path, overwrite: bool) -> None:
     try:
         if place.exists() and not place.is_dir():
-            raise InputError(
-                f"The output should go to a folder, but {place} is a file. Name another place."
-            )
+            raise InputError(f"The output folder must be a folder, got the file {place}.")
         taken = place.is_dir() and any(place.iterdir())
     except OSError as error:
         raise _unwritable(place, error) from error
     if taken and not overwrite:
         raise InputError(
-            f"The output folder should be new or empty, but {place} has something in it. Name "
-            "another, or allow overwrite."
+            f"The output folder must be new or empty, got {place}, which is not empty. Choose "
+            "another folder, or set overwrite."
         )
     if place.is_dir() and not os.access(place, os.W_OK | os.X_OK):
         raise _unwritable(place, PermissionError("Permission denied"))
 
 
 def _clear(place: Path) -> None:
-    """Remove an earlier result, the mark first; what is not part of it stays."""
+    """Remove an earlier result, the mark first; other files are kept."""
     mark = place / _MARK
     try:
         names = json.loads(mark.read_text("utf-8"))["files"].values()
         inside = [name for name in names if Path(name).name == name]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        inside = []  # no result of ours
+        inside = []  # not a folder of results
     mark.unlink(missing_ok=True)
     for name in inside:
         _free(place / name)
 
 
 def _free(path: Path) -> Path:
-    """Return a path at which nothing is left."""
+    """Remove a file or folder, and return its path."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -127,6 +125,6 @@ def _free(path: Path) -> Path:
 
 def _unwritable(place: Path, error: OSError) -> InputError:
     return InputError(
-        f"The output should go to {place}, but it cannot be written: {error.strerror or error}. "
-        "Name another folder."
+        f"The output folder must be writable, got an error for {place}: "
+        f"{error.strerror or error}. Choose another folder."
     )

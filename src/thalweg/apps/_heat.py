@@ -1,28 +1,28 @@
-"""The panel of a table beside what was made of it."""
+"""Panel with a table, its completion and its outliers."""
 
 from typing import Any
 
 import numpy as np
 
-from thalweg.apps._learn import Thinned
+from thalweg.apps._learn import Subsample
 
-__all__ = ["Shown"]
+__all__ = ["TableSample"]
 
-_ROWS = 400
+_ROWS = 400  # kept for the panel, which shows 160 x 120 blocks
 _COLUMNS = 400
 
 
-class Shown:
-    """Some rows of a table, as they were, completed, and their outliers."""
+class TableSample:
+    """A sample of rows of a table: data, completed data and outliers."""
 
     def __init__(self) -> None:
-        self._rows = Thinned(_ROWS)
+        self._rows = Subsample(_ROWS)
         self._count = 0
 
     def add(self, X: Any, completed: Any, outliers: Any) -> None:
-        """Take in rows."""
+        """Add rows."""
         for i in range(len(X)):
-            if self._rows.wants(self._count):
+            if self._rows.keeps(self._count):
                 parts = np.stack([part[i, :_COLUMNS] for part in (X, completed, outliers)])
                 self._rows.add(self._count, parts)
             self._count += 1

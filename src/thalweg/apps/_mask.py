@@ -1,8 +1,8 @@
-"""What is far away, in noise levels; where something stands before a background.
+"""Detect outliers, and the mask of moving objects.
 
-A pixel differs if it is farther from the background than ``LEVELS`` noise levels; the noise level
-is the one that the model measured on what is no outlier. Then each pixel does what most of the
-nine pixels around it do, those that were seen: single pixels go, small holes and gaps close.
+A pixel is foreground if ``|frame - background| > threshold * noise scale``. The model estimates
+the noise scale without outliers. A majority vote over the observed pixels of each 3 x 3 window
+then removes single pixels, and fills small holes and gaps.
 """
 
 from typing import Any
@@ -11,53 +11,53 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 
-__all__ = ["LEVELS", "distant", "majority", "noise_level", "objects"]
+__all__ = ["THRESHOLD", "beyond_threshold", "majority", "noise_scale", "objects"]
 
-# Normal noise goes as far once in two million pixels.
-LEVELS = 5.0
-# Pictures have 8 bits: what differs by less than one of these steps is no difference.
-_LEAST = 1 / 255
+# Multiples of the noise scale: normal noise exceeds it in one of two million pixels.
+THRESHOLD = 5.0
+# Smallest noise scale of images: one step of 8-bit values.
+_MIN_NOISE_SCALE = 1 / 255
 
 
-def noise_level(model: Any) -> float:
-    """Return the noise level that a robust model has measured."""
+def noise_scale(model: Any) -> float:
+    """Return the noise scale that a robust model has estimated from images."""
     noise = model.noise_
-    return max(float(getattr(noise, "level", noise)), _LEAST)
+    return max(float(getattr(noise, "level", noise)), _MIN_NOISE_SCALE)
 
 
-def distant(outliers: Array, model: Any, levels: float) -> Array:
-    """Return outliers without those nearer than so many noise levels, if the model knows these."""
+def beyond_threshold(outliers: Array, model: Any, threshold: float) -> Array:
+    """Set outliers to 0 up to ``threshold`` times the noise scale, if the model has one."""
     noise = getattr(model, "noise_", 0.0)
-    limit = levels * float(getattr(noise, "level", noise))
-    far: Array = np.where(np.abs(outliers) > limit, outliers, 0.0)
-    return far
+    limit = threshold * float(getattr(noise, "level", noise))
+    large: Array = np.where(np.abs(outliers) > limit, outliers, 0.0)
+    return large
 
 
 def objects(residual: Array, limit: float) -> Mask:
-    """Return where pictures differ from their background; NaN in the residual is a gap.
+    """Return the mask of pixels that differ from their background.
 
     Parameters
     ----------
     residual : array of shape (n, height, width) or (n, height, width, 3)
-        Frames less background.
+        Frames minus background; NaN marks gaps.
     limit : float
-        How far a pixel has to be, in any of its colours.
+        Smallest difference of a foreground pixel, in any colour channel.
     """
-    far: Mask = np.asarray(np.abs(residual) > limit)  # False at gaps
-    seen = ~np.isnan(residual)
+    large: Mask = np.asarray(np.abs(residual) > limit)  # False at gaps
+    observed = ~np.isnan(residual)
     if residual.ndim == 4:
-        far, seen = np.any(far, axis=3), np.any(seen, axis=3)
-    return majority(far, seen)
+        large, observed = np.any(large, axis=3), np.any(observed, axis=3)
+    return majority(large, observed)
 
 
-def majority(far: Mask, seen: Mask) -> Mask:
-    """Return what more than half of the seen pixels in each 3 x 3 window are."""
-    mask: Mask = 2 * _window(far & seen) > _window(seen)
-    return mask
+def majority(mask: Mask, observed: Mask) -> Mask:
+    """Return the majority vote of the observed pixels in each 3 x 3 window."""
+    voted: Mask = 2 * _window(mask & observed) > _window(observed)
+    return voted
 
 
 def _window(pixels: Mask) -> Any:
-    """Return how many of the 3 x 3 pixels are set; the picture is mirrored at its border."""
+    """Count the set pixels in each 3 x 3 window; the image is mirrored at its border."""
     n = np.pad(pixels.view(np.uint8), ((0, 0), (1, 1), (1, 1)), mode="symmetric")
     rows = n[:, :-2] + n[:, 1:-1] + n[:, 2:]
     return rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:]

@@ -1,4 +1,4 @@
-"""Estimators by the names that people type."""
+"""Look up estimators by name."""
 
 import re
 from collections.abc import Mapping
@@ -8,39 +8,37 @@ from thalweg.errors import ParameterError
 
 __all__ = ["build", "methods"]
 
-# What the room has beside estimators.
-_OTHERS = {"Decomposition", "Position", "Progress", "rivals"}
+# Public names of the package that are not estimators.
+_NOT_ESTIMATORS = {"Decomposition", "Position", "Progress", "rivals"}
 
 
 def methods() -> dict[str, Any]:
-    """Return whatever makes an estimator, by name: 'robust-online-nmf', 'onmf', ..."""
+    """Return the constructors of all estimators by name: 'robust-online-nmf', 'onmf', ..."""
     from thalweg import estimators
     from thalweg.estimators import rivals
 
-    found = {name: getattr(estimators, name) for name in estimators.__all__ if name not in _OTHERS}
+    names = [name for name in estimators.__all__ if name not in _NOT_ESTIMATORS]
+    found = {name: getattr(estimators, name) for name in names}
     found |= {name: getattr(rivals, name) for name in rivals.__all__}
     return {
-        _typed(name): maker for name, maker in sorted(found.items(), key=lambda i: i[0].lower())
+        _hyphenated(name): make for name, make in sorted(found.items(), key=lambda i: i[0].lower())
     }
 
 
 def build(
     method: str, settings: Mapping[str, Any], *, components: int | None = None, seed: int = 0
 ) -> Any:
-    """Return the estimator of a name, with its parameters set."""
+    """Return the estimator with this name, with its parameters set."""
     known = methods()
-    maker = {_bare(name): maker for name, maker in known.items()}.get(_bare(method))
-    if maker is None or not _bare(method):
-        raise ParameterError(
-            f"method should be one of {', '.join(known)}, but {method!r} came. Use one of these."
-        )
-    model = maker()
+    make = {_letters(name): make for name, make in known.items()}.get(_letters(method))
+    if make is None or not _letters(method):
+        raise ParameterError(f"method must be one of {', '.join(known)}, got {method!r}.")
+    model = make()
     names = model.get_params(deep=False)
     unknown = [name for name in settings if name not in names]
     if unknown:
         raise ParameterError(
-            f"Parameters of {method} are {', '.join(names)}, but {unknown[0]!r} came. "
-            "Use one of these names."
+            f"Parameters of {method} must be among {', '.join(names)}, got {unknown[0]!r}."
         )
     chosen = dict(settings)
     if components is not None:
@@ -50,10 +48,11 @@ def build(
     return model.set_params(**chosen)
 
 
-def _typed(name: str) -> str:
-    """Return the name of a class or function as it is typed: RobustNMF is robust-nmf."""
+def _hyphenated(name: str) -> str:
+    """Convert the name of a class or function: RobustNMF becomes robust-nmf."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).replace("_", "-").lower()
 
 
-def _bare(name: str) -> str:
+def _letters(name: str) -> str:
+    """Return the letters and digits of a name, so that spellings such as OR_NMF match."""
     return re.sub(r"[^a-z0-9]", "", name.lower())

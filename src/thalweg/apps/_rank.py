@@ -1,4 +1,4 @@
-"""How many components a table has, told by entries that are hidden on purpose."""
+"""Choose the number of components by cross-validation on hidden entries."""
 
 from typing import Any
 
@@ -8,43 +8,46 @@ from thalweg._typing import Array
 
 __all__ = ["choose_rank"]
 
-# Entries and rows that are looked at, share of the entries that is hidden, ranks that are tried.
-_ENTRIES, _ROWS, _HIDDEN = 2**16, (200, 1000), 0.1
-_RANKS = (1, 2, 3, 4, 6, 8, 12, 16)
-# The median error of hidden entries, some of which are outliers, has to fall to this share for a
-# larger rank: the smallest of equals is taken.
-_GAIN, _PATIENCE = 0.95, 2  # and so many ranks that are no better end the search
+# Size of the sample, which bounds the time: entries, and minimum and maximum number of rows.
+_SAMPLE_ENTRIES, _SAMPLE_ROWS = 2**16, (200, 1000)
+_HIDDEN_FRACTION = 0.1  # of the observed entries
+_RANKS = (1, 2, 3, 4, 6, 8, 12, 16)  # candidates
+# A larger rank must reduce the error to this fraction: among equal ranks the smallest is chosen.
+_REQUIRED_GAIN = 0.95
+_PATIENCE = 2  # candidates without improvement that end the search
 
 
 def choose_rank(Z: Array, seed: int) -> int:
-    """Return the rank at which hidden entries of some rows are best filled in.
+    """Choose the rank with the smallest median error on hidden entries.
+
+    The median is robust to hidden entries that are outliers.
 
     Parameters
     ----------
     Z : array of shape (n_samples, n_features)
         Rows with columns of scale 1; NaN marks gaps.
     seed : int
-        Seed of which entries are hidden.
+        Seed for the choice of rows and hidden entries.
     """
     from thalweg.estimators import RobustMatrixCompletion
 
     rng = np.random.default_rng(seed)
-    n = int(np.clip(_ENTRIES // Z.shape[1], *_ROWS))
+    n = int(np.clip(_SAMPLE_ENTRIES // Z.shape[1], *_SAMPLE_ROWS))
     Z = Z[rng.permutation(len(Z))[:n]]
-    hidden = (rng.random(Z.shape) < _HIDDEN) & ~np.isnan(Z)
-    known = np.where(hidden, np.nan, Z)
+    hidden = (rng.random(Z.shape) < _HIDDEN_FRACTION) & ~np.isnan(Z)
+    observed = np.where(hidden, np.nan, Z)
     ranks = [k for k in _RANKS if 2 * k <= min(Z.shape)]
     if len(ranks) < 2 or not hidden.any():
         return 1
-    best, least, worse = 1, np.inf, 0
+    best, best_error, n_worse = 1, np.inf, 0
     for rank in ranks:
         model = RobustMatrixCompletion(rank, random_state=seed)
-        error = _error(model.complete(known), Z, hidden)
-        if error < _GAIN * least:
-            best, least, worse = rank, error, 0
+        error = _error(model.complete(observed), Z, hidden)
+        if error < _REQUIRED_GAIN * best_error:
+            best, best_error, n_worse = rank, error, 0
         else:
-            worse += 1
-        if worse == _PATIENCE:
+            n_worse += 1
+        if n_worse == _PATIENCE:
             break
     return best
 

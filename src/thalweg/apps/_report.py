@@ -1,4 +1,4 @@
-"""Panels that several jobs show."""
+"""Panels and files that several jobs write."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ __all__ = ["learning_panels", "save_model", "write_report"]
 
 
 def learning_panels(history: History) -> list[Any]:
-    """Return the curves of objective and outlier share, as far as there are any."""
+    """Return curves of the objective and the outlier share, if they were recorded."""
     from thalweg import report
 
-    done, level, share = history.curve
+    done, objective, share = history.curve
     panels: list[Any] = []
     for title, values, label in (
-        ("Convergence" if history.label == "objective" else "Noise", level, history.label),
-        ("Outliers", share, "share of the entries"),
+        ("Convergence" if history.label == "objective" else "Noise", objective, history.label),
+        ("Outliers", share, "fraction of entries"),
     ):
         known = np.isfinite(values)
         if np.count_nonzero(known) > 1 and values[known].any():
@@ -48,7 +48,7 @@ def write_report(
 
 
 def save_model(folder: Folder, model: Any, **extra: Any) -> None:
-    """Write model.thalweg, with what ``apply`` has to know beside it."""
+    """Write model.thalweg, with the data that ``apply`` needs."""
     from thalweg import checkpoint
 
     checkpoint.save(

@@ -1,4 +1,4 @@
-"""What all jobs are told, what they tell while they work, and what they give back."""
+"""Options, progress records and results of the jobs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,24 +9,26 @@ from typing import Any, NamedTuple, TypedDict
 from thalweg._checks import require_whole
 from thalweg.errors import ParameterError
 
-__all__ = ["Common", "Result", "Run", "Step", "level_of"]
+__all__ = ["TINY", "Common", "Result", "Run", "Step", "objective_of"]
+
+TINY = 1e-300  # lower limit of denominators and logarithms, far below any data
 
 
 class Step(NamedTuple):
-    """How far a job is; what its progress callback gets.
+    """Progress of a job, the argument of its progress callback.
 
     Attributes
     ----------
     stage : str
-        What is being done: 'learning', 'writing', ...
+        Current stage: 'learning', 'writing', ...
     done : int
-        Samples of this stage so far.
+        Number of samples processed in this stage.
     total : int or None
-        Samples of this stage, where that is known.
+        Number of samples of this stage, if known.
     objective : float or None
-        What is being minimised; for a tracker, the noise level.
+        Objective; for a tracker, the noise scale.
     outlier_share : float or None
-        Share of the entries seen lately that are outliers.
+        Fraction of outliers among recent observed entries.
 
     Examples
     --------
@@ -43,32 +45,32 @@ class Step(NamedTuple):
 
 
 class Common(TypedDict, total=False):
-    """Options that every job has; all may be left out.
+    """Common options of the jobs; all are optional.
 
     Attributes
     ----------
     components : int or None
-        Number of components; None leaves it to the job.
+        Number of components; None uses the default of the job.
     batch_size : int or None
-        Samples that are learned from at a time; None leaves it to the method.
+        Number of samples per batch; None uses the default of the method.
     epochs : int or None
-        Passes over the data to learn from; None leaves it to the job.
+        Number of passes over the data to fit the model; None uses the default of the job.
     checkpoint : path or None
-        Folder in which the state is kept while learning.
+        Folder for checkpoints while the model is fitted.
     resume : bool
-        Whether to go on from the latest state in that folder.
+        Whether to resume from the latest checkpoint in that folder.
     seed : int
-        Seed of whatever is random.
+        Random seed.
     overwrite : bool
-        Whether an output folder with something in it may be written to.
+        Whether to write to an output folder that is not empty.
     read : dict
-        Options of the source, as :func:`thalweg.streams.open` takes them.
+        Options of the source, see :func:`thalweg.streams.open`.
     settings : dict
-        Parameters of the estimator that the job has no name for.
+        Further parameters of the estimator.
     progress : callable or None
         Called with a :class:`Step` after each batch.
     command : str or None
-        What was typed, for the report.
+        Command line, for the report.
     """
 
     components: int | None
@@ -86,20 +88,20 @@ class Common(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Result:
-    """What a job has found, and where it is.
+    """Result of a job.
 
     Attributes
     ----------
     job : str
-        Which job it was.
+        Name of the job.
     out : Path or None
-        The folder of the files; None if nothing was written.
+        Folder of the files; None if nothing was written.
     values : dict
-        Figures and facts by name.
+        Statistics and settings by name.
     files : dict of str to Path
-        What was written, by what it is.
+        Written files and folders by content.
     model : object
-        The fitted estimator; None where there is none.
+        The fitted estimator, or None.
 
     Examples
     --------
@@ -115,18 +117,18 @@ class Result:
     model: Any = field(default=None, repr=False)
 
 
-def level_of(model: Any) -> tuple[str, float | None]:
-    """Return what a model lowers, and its name: the objective, or a tracker's noise level."""
-    for name, label in (("objective_", "objective"), ("noise_", "noise level")):
-        level = getattr(model, name, None)
-        if isinstance(level, (int, float)):
-            return label, float(level)
+def objective_of(model: Any) -> tuple[str, float | None]:
+    """Return label and value of the objective of a model; of a tracker, its noise scale."""
+    for name, label in (("objective_", "objective"), ("noise_", "noise scale")):
+        value = getattr(model, name, None)
+        if isinstance(value, (int, float)):
+            return label, float(value)
     return "objective", None
 
 
 @dataclass(frozen=True)
 class Run:
-    """The options of one job, checked, with what was left out filled in."""
+    """The validated options of one job."""
 
     job: str
     source: Any
@@ -149,33 +151,33 @@ class Run:
         require_whole(0, seed=self.seed)
         if self.resume and self.checkpoint is None:
             raise ParameterError(
-                "resume should come with the folder of the checkpoints, but none is named. "
-                "Name it with checkpoint, or leave resume out."
+                "resume must be False without a checkpoint folder, got True. "
+                "Set checkpoint to the folder of the run."
             )
 
     @property
     def title(self) -> str:
-        """What the source is called, in one line."""
+        """Name of the source, in one line."""
         named = isinstance(self.source, (str, PathLike))
         name = fspath(self.source) if named else getattr(self.source, "title", "")
         plain = "".join(c if c.isprintable() else "?" for c in Path(str(name)).name)
         return plain or "data"
 
     def folder(self, out: str | PathLike[str] | None) -> Path:
-        """Return where results go: beside the work at hand, unless it was said."""
+        """Return the output folder; by default in the current directory, named by the source."""
         stem = Path(self.title).stem.strip(".*?[] ") or "data"
         return Path(f"{stem}-{self.job}" if out is None else out)
 
-    def tell(self, stage: str, done: int, total: int | None, model: Any = None) -> None:
-        """Tell how far the job is."""
+    def notify(self, stage: str, done: int, total: int | None, model: Any = None) -> None:
+        """Call the progress callback."""
         if self.progress is None:
             return
         share = getattr(model, "outlier_share_", None)
         share = None if share is None else float(share)
-        self.progress(Step(stage, done, total, level_of(model)[1], share))
+        self.progress(Step(stage, done, total, objective_of(model)[1], share))
 
     def parameters(self, **others: Any) -> dict[str, Any]:
-        """Return what was asked for, for the report; what was left out is left out."""
+        """Return the given options for the report, without those that are None."""
         own = {
             "components": self.components,
             "batch size": self.batch_size,

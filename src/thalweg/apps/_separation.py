@@ -1,4 +1,4 @@
-"""The separation of a film, with or without the truth beside it."""
+"""Separate the background and foreground of a video."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,71 +9,72 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thalweg._checks import require_positive
-from thalweg.apps._figures import Figures, Parts, Truth
+from thalweg.apps._figures import Parts, Statistics, Truth
 from thalweg.apps._films import Writer, film, frame_folder, in_bytes, reduced
 from thalweg.apps._folder import Folder, open_folder
-from thalweg.apps._learn import History, Thinned, learn
-from thalweg.apps._mask import LEVELS, noise_level, objects
+from thalweg.apps._learn import History, Subsample, learn
+from thalweg.apps._mask import THRESHOLD, noise_scale, objects
 from thalweg.apps._models import build
 from thalweg.apps._report import learning_panels, save_model, write_report
 from thalweg.apps._run import Result, Run
-from thalweg.apps._streams import length, pictures, rows_at_once
+from thalweg.apps._streams import length, pictures, read_batch_size
 from thalweg.errors import ParameterError
 from thalweg.streams import Stream
 
 __all__ = ["METHODS", "Options", "work"]
 
 METHODS = ("robust-online-nmf", "petrels-admm")
-# Components, and frames for each of them: with fewer, components hold what moves slowly.
-_COMPONENTS, _FRAMES = 3, 40
-# Frames that tell what a background is, and passes over a film that has fewer.
-_ENOUGH, _MOST_PASSES = 1000, 5
-# Frames in the report, and grey behind the objects: both bright and dark ones stand out on it.
-_SHOWN, _GREY = 100, 0.5
+_MAX_COMPONENTS = 3
+_FRAMES_PER_COMPONENT = 40  # with fewer frames, components fit slowly moving objects
+_MIN_FRAMES = 1000  # frames to learn a background from; shorter videos get more epochs
+_MAX_EPOCHS = 5
+_N_SHOWN = 100  # frames in the report, at least, of a long video
+_GREY = 0.5  # background of the foreground video: contrasts with bright and dark objects
+_DEFAULT_RATE = 25.0  # frames per second of sources without a rate
+_CLOCK_SECONDS = 1e-9  # resolution of the clock, to avoid division by zero
 
 
 class Options(NamedTuple):
-    """What only this job is told."""
+    """Options of this job."""
 
     method: str = METHODS[0]
-    levels: float = LEVELS
+    levels: float = THRESHOLD
     frames: bool = False
     colour: bool = False
     size: tuple[int, int] | None = None
 
     def check(self) -> None:
-        """Raise unless they make sense."""
+        """Raise unless the options are valid."""
         require_positive(levels=self.levels)
         if self.method not in METHODS:
             raise ParameterError(
-                f"method should be one of {', '.join(METHODS)}, but {self.method!r} came. "
-                "Use one of these."
+                f"method must be one of {', '.join(METHODS)}, got {self.method!r}."
             )
 
 
 def work(
     run: Run, out: str | PathLike[str] | None, options: Options, truth: Truth | None = None
 ) -> Result:
-    """Separate a film; with the truth at hand, tell how near to it the result is."""
+    """Separate a video; with the truth, also compute scores."""
     options.check()
     with open_folder(run, out) as folder:
         stream, shape = pictures(run, options.size, options.colour)
         count = run.components or _components(length(stream))
         model = build(options.method, run.settings, components=count, seed=run.seed)
         begin = perf_counter()
-        history = learn(model, stream, run, epochs=_passes(length(stream)))
+        history = learn(model, stream, run, epochs=_epochs(length(stream)))
         learned = perf_counter()
-        limit = options.levels * noise_level(model)
-        shown, figures = Thinned(_SHOWN), Figures(truth)
-        rate = float(getattr(stream, "rate", 25.0))
+        limit = options.levels * noise_scale(model)
+        shown, statistics = Subsample(_N_SHOWN), Statistics(truth)
+        rate = float(getattr(stream, "rate", _DEFAULT_RATE))
         with _writers(folder, shape, rate, options.frames) as writers:
-            for parts in _take_apart(model, stream, run, shape, limit):
+            for parts in _decompose(model, stream, run, shape, limit):
                 for name, writer in writers.items():
                     writer.write(_bytes(getattr(parts, name)))
-                _keep(shown, figures.frames, parts)
-                figures.add(parts)
+                _keep(shown, statistics.frames, parts)
+                statistics.add(parts)
         values = {
-            **figures.values(),
+            **statistics.values(),
             "noise level": limit / options.levels,
             "threshold": limit,
             "seconds learning": learned - begin,
@@ -85,42 +86,44 @@ def work(
 
 
 def _components(n: int | None) -> int:
-    """Return how many components a film of so many frames can tell."""
-    return _COMPONENTS if n is None else min(max(1, n // _FRAMES), _COMPONENTS)
+    """Return the default number of components for a video of ``n`` frames."""
+    if n is None:
+        return _MAX_COMPONENTS
+    return min(max(1, n // _FRAMES_PER_COMPONENT), _MAX_COMPONENTS)
 
 
-def _passes(n: int | None) -> int:
-    """Return how often a film is taken in: short ones until enough frames were learned from."""
-    return 1 if n is None else min(max(1, -(-_ENOUGH // max(n, 1))), _MOST_PASSES)
+def _epochs(n: int | None) -> int:
+    """Return the default number of epochs for a video of ``n`` frames."""
+    return 1 if n is None else min(max(1, -(-_MIN_FRAMES // max(n, 1))), _MAX_EPOCHS)
 
 
-def _take_apart(
+def _decompose(
     model: Any, stream: Stream, run: Run, shape: tuple[int, ...], limit: float
 ) -> Iterator[Parts]:
-    """Yield the frames of a stream, a few at a time, with background, foreground and mask."""
+    """Yield batches of frames with their background, foreground and mask."""
     n = length(stream)
-    for first, X in stream.batches(rows_at_once(stream.n_features)):
+    for first, X in stream.batches(read_batch_size(stream.n_features)):
         rows = np.clip(model.decompose(X).low_rank, 0.0, 1.0)
         frames, background = (part.reshape(-1, *shape) for part in (X, rows))
         mask = objects(frames - background, limit)
         inside = mask if len(shape) == 2 else mask[..., None]
         foreground = np.where(inside & ~np.isnan(frames), frames, _GREY)
         yield Parts(frames, background, foreground, mask)
-        run.tell("writing", first + len(X), n)
+        run.notify("writing", first + len(X), n)
 
 
 @contextmanager
 def _writers(
     folder: Folder, shape: tuple[int, ...], rate: float, frames: bool
 ) -> Iterator[dict[str, Writer]]:
-    """Open what background, foreground and mask are written to."""
+    """Open the writers of background, foreground and mask."""
     with ExitStack() as stack:
-        found: dict[str, Writer] = {}
+        writers: dict[str, Writer] = {}
         for name in ("background", "foreground", "mask"):
             path = folder.file(name, name if frames else f"{name}.mp4")
             opened = frame_folder(path) if frames else film(path, shape, rate)
-            found[name] = stack.enter_context(opened)
-        yield found
+            writers[name] = stack.enter_context(opened)
+        yield writers
 
 
 def _bytes(pictures: Any) -> Any:
@@ -129,12 +132,12 @@ def _bytes(pictures: Any) -> Any:
     return in_bytes(pictures)
 
 
-def _keep(shown: Thinned, before: int, parts: Parts) -> None:
-    """Keep some frames for the report, small."""
+def _keep(shown: Subsample, before: int, parts: Parts) -> None:
+    """Keep some downscaled frames for the report."""
     for i in range(len(parts.frames)):
-        if shown.wants(before + i):
+        if shown.keeps(before + i):
             layers = [reduced(layer[i : i + 1])[0] for layer in parts]
-            # copies, since a view would keep the whole batch
+            # copies: a view would keep the whole batch in memory
             shown.add(before + i, [np.array(layer) for layer in layers])
 
 
@@ -143,7 +146,7 @@ def _report(
     history: History,
     model: Any,
     shape: tuple[int, ...],
-    shown: Thinned,
+    shown: Subsample,
     values: dict[str, Any],
     method: str,
 ) -> None:
@@ -155,17 +158,17 @@ def _report(
     hidden = ("foreground share", "seconds learning", "seconds in all")
     facts = {name: value for name, value in values.items() if name not in hidden}
     facts["foreground"] = f"{values['foreground share']:.1%}"
-    facts["frames a second"] = values["frames"] / max(values["seconds in all"], 1e-9)
+    facts["frames per second"] = values["frames"] / max(values["seconds in all"], _CLOCK_SECONDS)
     panels = [
-        report.Frames("Film", layers, shown.numbers),
-        report.Facts("Figures", facts),
+        report.Frames("Video", layers, shown.numbers),
+        report.Facts("Key figures", facts),
         report.Mosaic("Components of the background", reduced(basis)),
         *learning_panels(history),
     ]
     summary = (
-        f"{values['frames']} frames of {folder.run.title} were taken apart: what stands still "
-        f"or follows the light is the background, and {values['foreground share']:.1%} of the "
-        "pixels belong to what moves."
+        f"{values['frames']} frames of {folder.run.title}, separated into background, including "
+        f"changes of light, and moving objects: {values['foreground share']:.1%} of the pixels "
+        "are foreground."
     )
     write_report(
         folder, f"Background and foreground of {folder.run.title}", panels, summary, method=method

@@ -1,4 +1,4 @@
-"""Tables on disk, row by row: CSV for people, .npy for arrays."""
+"""Write CSV and .npy files row by row."""
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,19 +13,19 @@ __all__ = ["Array2D", "Csv", "array_file", "csv_file", "write_csv"]
 
 
 class Csv:
-    """A table in text that is being written; a gap is an empty cell."""
+    """Writer of a CSV file; gaps are empty cells."""
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows
 
     def write(self, X: Any, first: int | None = None) -> None:
-        """Append rows of numbers, with their numbers in front from ``first`` on."""
+        """Append rows; with ``first``, the first column is the row number, from ``first``."""
         for i, row in enumerate(np.asarray(X).tolist()):
             cells = [_cell(x) for x in row]
             self._rows.writerow(cells if first is None else [first + i, *cells])
 
     def add(self, cells: Iterable[Any]) -> None:
-        """Append one row of anything."""
+        """Append one row of any values."""
         self._rows.writerow([_cell(cell) for cell in cells])
 
 
@@ -39,14 +39,14 @@ def csv_file(path: Path, columns: Sequence[str]) -> Iterator[Csv]:
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Write a whole CSV file."""
+    """Write a CSV file."""
     with csv_file(path, columns) as table:
         for row in rows:
             table.add(row)
 
 
 class Array2D:
-    """An .npy file that grows by rows; the header is written again when their number is known."""
+    """Writer of an .npy file row by row; the header is rewritten when the shape is known."""
 
     def __init__(self, file: BufferedRandom) -> None:
         self._file, self._rows = file, 0
@@ -62,20 +62,20 @@ class Array2D:
         self._rows += len(rows)
 
     def close(self) -> None:
-        """Write how many rows there are; NumPy leaves room for that in the header."""
+        """Write the number of rows; NumPy reserves space for it in the header."""
         self._file.seek(0)
         self._head()
 
     def _head(self) -> None:
-        kind = np.lib.format.dtype_to_descr(self._dtype)
+        descr = np.lib.format.dtype_to_descr(self._dtype)
         shape = (self._rows, self._width)
-        head = {"descr": kind, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(self._file, head)
+        header = {"descr": descr, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
 
 
 @contextmanager
 def array_file(path: Path) -> Iterator[Array2D]:
-    """Open an .npy file to which rows are appended."""
+    """Open an .npy file to append rows to."""
     with path.open("w+b") as file:
         array = Array2D(file)
         yield array
@@ -84,5 +84,5 @@ def array_file(path: Path) -> Iterator[Array2D]:
 
 def _cell(x: Any) -> Any:
     if isinstance(x, float):
-        return "" if x != x else f"{x + 0.0:.9g}"  # no -0
+        return "" if x != x else f"{x + 0.0:.9g}"  # + 0.0 turns -0.0 into 0.0
     return x

@@ -1,4 +1,4 @@
-"""A saved model on new data."""
+"""Apply a saved model to new data."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -32,26 +32,26 @@ def apply(
     columns: Sequence[str | int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
-    """Take new data apart with a saved model; nothing is learned.
+    """Decompose new data with a saved model, without fitting it.
 
-    Data are prepared as those that the model was learned from: columns in the same order and
-    units, words with the same weights, pictures on the same scale.
+    Data are prepared like the training data: columns in the same order and units, words with the
+    same weights, images on the same scale.
 
     Parameters
     ----------
     model : path
-        ``model.thalweg`` of another job, or a checkpoint.
+        File ``model.thalweg`` of another job, or a checkpoint.
     source : path, array or Stream
         Data with the features of the model.
     out : path or None, default=None
-        Folder of the results; None is one beside the work at hand, named after the source.
+        Output folder; None creates one in the current directory, named after the source.
     parts : sequence of str, default=('codes', 'low_rank', 'outliers')
-        What to write.
+        Parts to write.
     columns : list of str or int, or None, default=None
-        Which columns of a table; None takes those that the model knows by name, or all.
+        Columns of a table; None selects those of the model if they have names, otherwise all.
     **common
         See :class:`thalweg.apps.Common`; only ``overwrite``, ``read``, ``progress`` and
-        ``command`` have a meaning here.
+        ``command`` are used.
 
     Returns
     -------
@@ -76,38 +76,36 @@ def apply(
     check_parts(parts)
     if not Path(model).is_file():
         raise InputError(
-            f"{model} should be a saved model, but no file is there. Give the model.thalweg of "
+            f"{model} must be a saved model, got no such file. Pass the file model.thalweg of "
             "another job."
         )
     saved = checkpoint.load(model)
     if not hasattr(saved.estimator, "components_"):
-        raise InputError(
-            f"{model} should have a model that has learned, but it has not. Fit it first."
-        )
+        raise InputError(f"{model} must contain a fitted model, got an unfitted one.")
     with open_folder(run, out) as folder:
         begin = perf_counter()
         stream, names, units = _prepared(run, saved.extra, columns)
         if stream.n_features != saved.estimator.n_features_in_:
             raise InputError(
-                f"{run.title} should have {saved.estimator.n_features_in_} features as the model "
-                f"has, but it has {stream.n_features}. Choose columns, or resize pictures."
+                f"{run.title} must have {saved.estimator.n_features_in_} features like the model, "
+                f"got {stream.n_features}. Choose columns, or resize images."
             )
-        worker = saved.estimator if units is None else _InUnits(saved.estimator, units)
+        worker = saved.estimator if units is None else _Rescaled(saved.estimator, units)
         values, shown = write_parts(folder, worker, stream, parts, names, run)
         values |= {"model": type(saved.estimator).__name__, "seconds": perf_counter() - begin}
         _report(folder, values, saved, codes_panel(shown))
         return folder.finish(values, saved.estimator)
 
 
-class _InUnits:
-    """A model of columns in units of their own, for data as they are."""
+class _Rescaled:
+    """Wrapper of a model of standardised columns, for data in their own units."""
 
     def __init__(self, model: Any, units: Units) -> None:
         self._model, self._units = model, units
         self.components_ = model.components_
 
     def decompose(self, X: Any) -> Any:
-        """Take rows apart; low-rank part and outliers are in the units of the data."""
+        """Decompose rows; low-rank part and outliers are in the units of the data."""
         parts = self._model.decompose(self._units.to(X))
         low_rank, outliers = self._units.back(parts.low_rank), parts.outliers * self._units.scale
         return parts._replace(low_rank=low_rank, outliers=outliers)
@@ -116,7 +114,7 @@ class _InUnits:
 def _prepared(
     run: Run, extra: dict[str, Any], columns: Sequence[str | int] | None
 ) -> tuple[Stream, list[str] | None, Units | None]:
-    """Return the data as the model takes them, the names of their columns, and their units."""
+    """Return the data as the model expects them, their column names, and their units."""
     try:
         if "shape" in extra:
             size = tuple(extra["shape"][:2])
@@ -140,13 +138,12 @@ def _prepared(
         return stream, names, units
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(
-            f"The model should say how to prepare data, but what it says is broken ({error}). "
-            "Learn it again."
+            f"The model must contain valid preprocessing data, got an error: {error}. Fit it again."
         ) from error
 
 
 def _same_words(run: Run, extra: dict[str, Any]) -> Stream:
-    """Return documents with the words of the model."""
+    """Return documents with the terms of the model."""
     weights: Any = None if extra["weights"] is None else np.array(extra["weights"])
     if extra["text"]:
         from thalweg.streams.text import Vocabulary
@@ -156,8 +153,8 @@ def _same_words(run: Run, extra: dict[str, Any]) -> Stream:
     stream = open_source(run)
     if stream.n_features <= terms.places.max():
         raise InputError(
-            f"{run.title} should have the words of the model, {terms.places.max() + 1} columns or "
-            f"more, but it has {stream.n_features}. Give a matrix with the same columns."
+            f"{run.title} must have at least {terms.places.max() + 1} columns, one for each word "
+            f"of the model, got {stream.n_features}. Pass a matrix with the same columns."
         )
     return weighed(stream, terms)
 
@@ -167,7 +164,7 @@ def _report(folder: Folder, values: dict[str, Any], saved: Any, codes: Any) -> N
 
     facts = {"samples": values["samples"], "model": values["model"]}
     facts["outliers"] = f"{values['outlier share']:.1%}"
-    facts["learned from"] = f"{saved.estimator.n_samples_seen_} samples"
-    panels = [report.Facts("Figures", facts), codes]
-    summary = f"{values['samples']} samples were taken apart with a model that was learned before."
-    write_report(folder, f"{folder.run.title}, taken apart", panels, summary)
+    facts["model fitted to"] = f"{saved.estimator.n_samples_seen_} samples"
+    panels = [report.Facts("Key figures", facts), codes]
+    summary = f"{values['samples']} samples, decomposed with a saved model."
+    write_report(folder, f"Decomposition of {folder.run.title}", panels, summary)

@@ -1,4 +1,4 @@
-"""The gaps of a whole table, filled in spite of outliers."""
+"""Fill the gaps of a table with a batch method."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -10,14 +10,14 @@ import numpy as np
 from thalweg._checks import require_positive
 from thalweg.apps._columns import measure
 from thalweg.apps._folder import Folder, open_folder
-from thalweg.apps._heat import Shown
-from thalweg.apps._learn import refuse_streaming
-from thalweg.apps._mask import LEVELS, distant
+from thalweg.apps._heat import TableSample
+from thalweg.apps._learn import reject_streaming_options
+from thalweg.apps._mask import THRESHOLD, beyond_threshold
 from thalweg.apps._models import build
 from thalweg.apps._rank import choose_rank
 from thalweg.apps._report import save_model, write_report
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._streams import columns_of, everything, open_source
+from thalweg.apps._streams import columns_of, open_source, read_all
 from thalweg.apps._tables import csv_file
 
 __all__ = ["complete"]
@@ -28,34 +28,34 @@ def complete(
     out: str | PathLike[str] | None = None,
     *,
     method: str = "robust-matrix-completion",
-    levels: float = LEVELS,
+    levels: float = THRESHOLD,
     columns: Sequence[str | int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
-    """Fill the gaps of a table that has outliers, taking in all of it at once, [T] V-B.
+    """Fill the gaps of a table with outliers by matrix completion, [T] V-B.
 
-    The table has to fit into memory; :func:`thalweg.apps.track` is for longer ones.
+    The table must fit into memory; use :func:`thalweg.apps.track` for longer ones.
 
     Parameters
     ----------
     source : path, array or Stream
-        A table of numbers with empty cells or NaN at gaps.
+        A table of numbers; empty cells and NaN are gaps.
     out : path or None, default=None
-        Folder of the results; None is one beside the work at hand, named after the source.
+        Output folder; None creates one in the current directory, named after the source.
     method : str, default='robust-matrix-completion'
-        Name of a method of completion, such as 'lrgeom-cg' or 'rpcagd'.
+        Name of a completion method, such as 'lrgeom-cg' or 'rpcagd'.
     levels : float, default=5.0
-        Noise levels beyond which an entry is called an outlier.
+        Threshold for outliers, in multiples of the noise scale.
     columns : list of str or int, or None, default=None
-        Which columns; None takes all.
+        Columns to use; None selects all.
     **common
-        See :class:`thalweg.apps.Common`. The number of components is, if it is not given, the one
-        at which hidden entries of some rows are best filled in.
+        See :class:`thalweg.apps.Common`. By default, the number of components is chosen by
+        cross-validation on hidden entries.
 
     Returns
     -------
     Result
-        Files: completed (CSV), outliers (CSV, one line each), model, report.
+        Files: completed (CSV), outliers (CSV, one row per outlier), model, report.
 
     Examples
     --------
@@ -75,17 +75,17 @@ def complete(
         table = open_source(run, columns=columns)
         begin = perf_counter()
         units, drawn = measure(table, run)
-        X = everything(table, run, "Follow it with track instead.")
+        X = read_all(table, run, "Use track instead.")
         X = X if isinstance(X, np.ndarray) else X.toarray()
         Z = units.to(X)
         rank = run.components
         if rank is None:
-            run.tell("choosing", 0, None)
+            run.notify("choosing", 0, None)
             rank = choose_rank(units.to(drawn), run.seed)
         model = build(method, run.settings, components=min(rank, *X.shape), seed=run.seed)
-        refuse_streaming(model, run)
+        reject_streaming_options(model, run)
         completed = np.where(np.isnan(X), units.back(model.complete(Z)), X)
-        outliers = distant(model.decompose(Z).outliers, model, levels) * units.scale
+        outliers = beyond_threshold(model.decompose(Z).outliers, model, levels) * units.scale
         values = {
             "rows": len(X),
             "columns": X.shape[1],
@@ -97,7 +97,7 @@ def complete(
         names = columns_of(table)
         _write(folder, X, completed, outliers, names)
         save_model(folder, model, columns=names, units=[part.tolist() for part in units])
-        shown = Shown()
+        shown = TableSample()
         shown.add(X, completed, outliers)
         _report(folder, shown.panel(names), values, method)
         return folder.finish(values, model)
@@ -106,8 +106,8 @@ def complete(
 def _write(folder: Folder, X: Any, completed: Any, outliers: Any, names: list[str]) -> None:
     with csv_file(folder.file("completed", "completed.csv"), names) as table:
         table.write(completed)
-    heads = ("row", "column", "value", "expected")
-    with csv_file(folder.file("outliers", "outliers.csv"), heads) as table:
+    header = ("row", "column", "value", "expected")
+    with csv_file(folder.file("outliers", "outliers.csv"), header) as table:
         for i, j in np.argwhere(outliers != 0):
             value = float(X[i, j])
             table.add((int(i), names[j], value, value - float(outliers[i, j])))
@@ -118,9 +118,9 @@ def _report(folder: Folder, table: Any, values: dict[str, Any], method: str) -> 
 
     facts = {name: value for name, value in values.items() if name != "seconds"}
     summary = (
-        f"{values['gaps filled']} gaps of {values['rows']} rows and {values['columns']} columns "
-        f"were filled with {values['components']} components; {values['outliers']} entries do "
-        "not fit."
+        f"{values['rows']} rows and {values['columns']} columns, completed with "
+        f"{values['components']} components: {values['gaps filled']} gaps filled, "
+        f"{values['outliers']} outliers."
     )
-    panels = [report.Facts("Figures", facts), table]
-    write_report(folder, f"{folder.run.title}, completed", panels, summary, method=method)
+    panels = [report.Facts("Key figures", facts), table]
+    write_report(folder, f"Completion of {folder.run.title}", panels, summary, method=method)

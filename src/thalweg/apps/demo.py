@@ -1,4 +1,4 @@
-"""The main job on a scene that the library makes itself."""
+"""Separate a synthetic scene."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -46,27 +46,27 @@ def demo(
     shape: tuple[int, int] = _SHAPE,
     **common: Unpack[Common],
 ) -> Result:
-    """Separate a generated street from what moves on it, and compare with the truth.
+    """Separate a synthetic scene into background and foreground, and compare with the truth.
 
-    The scene is :func:`thalweg.synthetic.moving_scene`: light that changes, a van, a balloon, noise
-    and lost pixels.
+    The scene is :func:`thalweg.synthetic.moving_scene`: a street with changing light, a van, a
+    balloon, noise and missing pixels.
 
     Parameters
     ----------
     out : path or None, default=None
-        Folder of the results; None is ``street-demo``.
+        Output folder; None is ``street-demo``.
     frames : int, default=200
-        Length of the film.
+        Number of frames.
     shape : (int, int), default=(120, 160)
         Height and width.
     **common
-        See :class:`thalweg.apps.Common`; the seed is that of the scene, too.
+        See :class:`thalweg.apps.Common`; the scene has the same seed.
 
     Returns
     -------
     Result
-        That of :func:`thalweg.apps.separate`, with the F-measure of the mask over the pixels that
-        were seen, and the PSNR of the background.
+        As :func:`thalweg.apps.separate`, with the F-measure of the mask over the observed pixels
+        and the PSNR of the background.
 
     Examples
     --------

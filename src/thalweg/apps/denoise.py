@@ -1,4 +1,4 @@
-"""Pictures without shadows, salt and pepper."""
+"""Remove shadows and impulse noise from images."""
 
 from collections.abc import Iterator
 from os import PathLike
@@ -11,28 +11,28 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.apps._films import in_bytes, reduced, tiled, write_png
 from thalweg.apps._folder import Folder, open_folder
-from thalweg.apps._learn import History, Thinned, learn
+from thalweg.apps._learn import History, Subsample, learn
 from thalweg.apps._models import build
 from thalweg.apps._report import learning_panels, save_model, write_report
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._streams import length, pictures, rows_at_once
+from thalweg.apps._streams import length, pictures, read_batch_size
 from thalweg.apps._tables import csv_file
 from thalweg.streams import Stream
 
 __all__ = ["denoise"]
 
-_COMPONENTS, _EPOCHS = 49, 5
-_SHOWN = 24  # images in the report
+_COMPONENTS, _EPOCHS = 49, 5  # defaults; K = 49 as in the canonical setting of [O]
+_N_SHOWN = 24  # images in the report, at least, of a large folder
 
 
 class _Cleaned(NamedTuple):
-    """Some images and what was made of them."""
+    """Images and their decomposition."""
 
     first: int
     images: Array
     clean: Array
     codes: Array
-    taken: Array  # how much was taken away from each pixel
+    removed: Array  # magnitude of the outliers
 
 
 def denoise(
@@ -45,32 +45,32 @@ def denoise(
     size: tuple[int, int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
-    """Take shadows, salt and pepper off pictures of one kind, [O] VII-E to G, [D] VIII-F.
+    """Remove shadows and salt-and-pepper noise from similar images, [O] VII-E to G, [D] VIII-F.
 
-    Parts that the pictures have in common are learned from all of them; each picture is then
-    written in these parts, and what does not fit is left out.
+    A model of basis images and outliers is fitted to all images. Each image is then reconstructed
+    from the basis, without the outliers.
 
     Parameters
     ----------
     source : path, array or Stream
         A folder of images of one size, a pattern such as ``"faces/*.png"``, a video, or an array.
     out : path or None, default=None
-        Folder of the results; None is one beside the work at hand, named after the source.
+        Output folder; None creates one in the current directory, named after the source.
     method : str, default='robust-online-nmf'
-        Name of an estimator that tells outliers.
+        Name of an estimator that detects outliers.
     detail : bool, default=False
-        Whether pixels that are no outliers stay as they are.
+        Whether pixels that are not outliers are kept unchanged.
     colour : bool, default=False
         Whether to keep colours.
     size : (int, int) or None, default=None
         Height and width to which images are resized.
     **common
-        See :class:`thalweg.apps.Common`; 49 components and five epochs are the default.
+        See :class:`thalweg.apps.Common`; the default is 49 components and five epochs.
 
     Returns
     -------
     Result
-        Files: clean (a folder of PNG), basis (PNG), codes (CSV), model, report.
+        Files: clean (folder of PNG), basis (PNG), codes (CSV), model, report.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def denoise(
         model = build(method, run.settings, components=run.components or _COMPONENTS, seed=run.seed)
         begin = perf_counter()
         history = learn(model, stream, run, epochs=_EPOCHS)
-        shown, values = Thinned(_SHOWN), {"images": 0, "outlier share": 0.0}
+        shown, values = Subsample(_N_SHOWN), {"images": 0, "outlier share": 0.0}
         cleaned = _clean(model, stream, run, shape, detail)
         _write(folder, cleaned, _names(stream), len(model.components_), shown, values)
         values["seconds"] = perf_counter() - begin
@@ -103,15 +103,15 @@ def denoise(
 def _clean(
     model: Any, stream: Stream, run: Run, shape: tuple[int, ...], detail: bool = False
 ) -> Iterator[_Cleaned]:
-    """Yield the images of a stream without what does not belong to them."""
+    """Yield batches of images without their outliers."""
     n = length(stream)
-    for first, X in stream.batches(rows_at_once(stream.n_features)):
+    for first, X in stream.batches(read_batch_size(stream.n_features)):
         codes, low_rank, outliers = model.decompose(X)
         kept = detail & (outliers == 0) & ~np.isnan(X)
         rows = np.clip(np.where(kept, X, low_rank), 0.0, 1.0)
-        images, cleaned, taken = (a.reshape(-1, *shape) for a in (X, rows, np.abs(outliers)))
-        yield _Cleaned(first, images, cleaned, codes, taken)
-        run.tell("writing", first + len(X), n)
+        images, cleaned, removed = (a.reshape(-1, *shape) for a in (X, rows, np.abs(outliers)))
+        yield _Cleaned(first, images, cleaned, codes, removed)
+        run.notify("writing", first + len(X), n)
 
 
 def _write(
@@ -119,30 +119,31 @@ def _write(
     cleaned: Iterator[_Cleaned],
     names: list[str] | None,
     n_codes: int,
-    shown: Thinned,
+    shown: Subsample,
     values: dict[str, Any],
 ) -> None:
     """Write clean images and codes, and keep some images for the report."""
-    place = folder.file("clean", "clean")
-    place.mkdir()
-    off, pixels = 0, 0
+    target = folder.file("clean", "clean")
+    target.mkdir()
+    n_outliers, n_pixels = 0, 0
     with csv_file(folder.file("codes", "codes.csv"), ("image", *map(str, range(n_codes)))) as table:
         for part in cleaned:
             for i, image in enumerate(in_bytes(part.clean)):
                 number = part.first + i
                 name = f"{number:06d}" if names is None else names[number]
-                write_png(place / f"{name}.png", image)
+                write_png(target / f"{name}.png", image)
                 table.add((name, *part.codes[i].tolist()))
-                layers = (part.images, part.clean, np.clip(part.taken, 0, 1))
-                if shown.wants(number):
+                layers = (part.images, part.clean, np.clip(part.removed, 0, 1))
+                if shown.keeps(number):
                     shown.add(number, [np.array(reduced(a[i : i + 1])[0]) for a in layers])
             values["images"] += len(part.clean)
-            off, pixels = off + int(np.count_nonzero(part.taken)), pixels + part.taken.size
-    values["outlier share"] = off / max(pixels, 1)
+            n_outliers += int(np.count_nonzero(part.removed))
+            n_pixels += part.removed.size
+    values["outlier share"] = n_outliers / max(n_pixels, 1)
 
 
 def _names(stream: Any) -> list[str] | None:
-    """Return the names of the images without their ends, if these tell them apart."""
+    """Return the names of the images without suffixes, if they are distinct."""
     paths = getattr(stream, "paths", None)
     if paths is None:
         return None
@@ -154,24 +155,24 @@ def _report(
     folder: Folder,
     history: History,
     basis: Any,
-    shown: Thinned,
+    shown: Subsample,
     values: dict[str, Any],
     method: str,
 ) -> None:
     from thalweg import report
 
-    names = ("original", "clean", "taken away")
+    names = ("original", "clean", "removed")
     columns = {name: np.stack([item[i] for item in shown.items]) for i, name in enumerate(names)}
     facts = {"images": values["images"], "components": len(basis)}
     facts["outliers"] = f"{values['outlier share']:.1%}"
     panels = [
         report.Pairs("Images", columns),
-        report.Mosaic("Parts that the images have in common", reduced(basis)),
-        report.Facts("Figures", facts),
+        report.Mosaic("Basis images", reduced(basis)),
+        report.Facts("Key figures", facts),
         *learning_panels(history),
     ]
     summary = (
-        f"{values['images']} images were written in {len(basis)} parts that they have in common; "
-        f"{values['outlier share']:.1%} of the pixels did not fit, and were left out."
+        f"{values['images']} images, reconstructed from {len(basis)} basis images; "
+        f"{values['outlier share']:.1%} of the pixels are outliers and were removed."
     )
-    write_report(folder, f"{folder.run.title}, clean", panels, summary, method=method)
+    write_report(folder, f"{folder.run.title}, denoised", panels, summary, method=method)

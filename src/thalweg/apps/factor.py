@@ -1,4 +1,4 @@
-"""Any estimator on any stream."""
+"""Fit any estimator to any stream."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -18,7 +18,7 @@ from thalweg.apps._streams import columns_of, open_source
 
 __all__ = ["factor"]
 
-_SHOWN = 400  # features of the components in the report
+_MAX_FEATURES = 400  # of the components in the report
 
 
 def factor(
@@ -35,22 +35,22 @@ def factor(
     Parameters
     ----------
     source : path, array or Stream
-        Whatever :func:`thalweg.streams.open` opens.
+        Any source of :func:`thalweg.streams.open`.
     out : path or None, default=None
-        Folder of the results; None is one beside the work at hand, named after the source.
+        Output folder; None creates one in the current directory, named after the source.
     method : str, default='robust-online-nmf'
-        Name of an estimator: that of its class, in small letters.
+        Name of an estimator: its class name in lower case, with hyphens.
     parts : sequence of str, default=('codes',)
-        What to write of 'codes', 'low_rank' and 'outliers'.
+        Parts to write: 'codes', 'low_rank' and 'outliers'.
     columns : list of str or int, or None, default=None
-        Which columns of a table; None takes all.
+        Columns of a table; None selects all.
     **common
-        See :class:`thalweg.apps.Common`; ``settings`` are the parameters of the estimator.
+        See :class:`thalweg.apps.Common`; ``settings`` holds parameters of the estimator.
 
     Returns
     -------
     Result
-        Files: components (NPY), the parts (CSV for tables, else NPY), model, report.
+        Files: components (NPY), the parts (CSV for tables, otherwise NPY), model, report.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _report(
         pictures = reduced(model.components_.reshape(-1, *shape))
         basis: Any = report.Mosaic("Components", pictures)
     else:
-        step = -(-stream.n_features // _SHOWN)
+        step = -(-stream.n_features // _MAX_FEATURES)
         basis = report.HeatMap(
             "Components",
             {"components": model.components_[:, ::step]},
@@ -104,9 +104,9 @@ def _report(
         )
     facts = {name: values[name] for name in ("samples", "features", "components")}
     facts["outliers"] = f"{values['outlier share']:.1%}"
-    panels = [basis, report.Facts("Figures", facts), *others]
+    panels = [basis, report.Facts("Key figures", facts), *others]
     summary = (
-        f"{values['samples']} samples of {values['features']} features were written in "
+        f"{values['samples']} samples with {values['features']} features, factorised into "
         f"{values['components']} components by {method}."
     )
     write_report(folder, f"Factors of {folder.run.title}", panels, summary, method=method)

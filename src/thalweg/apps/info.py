@@ -1,4 +1,4 @@
-"""What is in a file."""
+"""Describe the content of a file."""
 
 from os import PathLike
 from pathlib import Path
@@ -7,31 +7,30 @@ from typing import Any, Unpack
 import numpy as np
 
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._streams import columns_of, length, open_source, rows_at_once
+from thalweg.apps._streams import columns_of, length, open_source, read_batch_size
 
 __all__ = ["info"]
 
-# Columns that are told one by one.
-_SHOWN = 40
+_MAX_COLUMNS = 40  # whose ranges are listed
 
 
 def info(source: Any, **common: Unpack[Common]) -> Result:
-    """Tell what is in a data file, a folder of images, a checkpoint or a model.
+    """Describe a data file, a folder of images, a checkpoint or a model.
 
     Data are read once, batch by batch.
 
     Parameters
     ----------
     source : path, array or Stream
-        A file that :func:`thalweg.streams.open` opens, ``model.thalweg`` or the folder it is in, a
-        checkpoint, or a folder of checkpoints.
+        Any source of :func:`thalweg.streams.open`, ``model.thalweg`` or its folder, a checkpoint,
+        or a folder of checkpoints.
     **common
-        See :class:`thalweg.apps.Common`; only ``read`` and ``progress`` have a meaning here.
+        See :class:`thalweg.apps.Common`; only ``read`` and ``progress`` are used.
 
     Returns
     -------
     Result
-        What was found, in ``values``; nothing is written.
+        The description is in ``values``; no files are written.
 
     Examples
     --------
@@ -46,7 +45,7 @@ def info(source: Any, **common: Unpack[Common]) -> Result:
 
 
 def _checkpoint(source: Any) -> Path | None:
-    """Return the checkpoint that a file is, or the latest of a folder."""
+    """Return the path of a checkpoint, or of the latest one of a folder; None for data."""
     from thalweg import checkpoint
 
     if not isinstance(source, (str, PathLike)):
@@ -79,11 +78,11 @@ def _of_data(run: Run) -> dict[str, Any]:
     n_features = stream.n_features
     n = gaps = 0
     low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
-    for first, rows in stream.batches(rows_at_once(n_features)):
+    for first, rows in stream.batches(read_batch_size(n_features)):
         X = rows if isinstance(rows, np.ndarray) else rows.toarray()
         n, gaps = first + len(X), gaps + int(np.count_nonzero(np.isnan(X)))
         low, high = np.fmin(low, np.fmin.reduce(X)), np.fmax(high, np.fmax.reduce(X))
-        run.tell("reading", n, length(stream))
+        run.notify("reading", n, length(stream))
     values: dict[str, Any] = {"kind": getattr(stream, "name", "stream"), "samples": n}
     values |= {"features": n_features, "gaps": gaps / max(n * n_features, 1)}
     if len(getattr(stream, "shape", ())) > 1:
@@ -92,5 +91,5 @@ def _of_data(run: Run) -> dict[str, Any]:
         values |= {"least": float(low.min()), "largest": float(high.max())}
     if hasattr(stream, "columns_"):
         ranges = zip(columns_of(stream), low.tolist(), high.tolist(), strict=True)
-        values["columns"] = {name: [a, b] for name, a, b in list(ranges)[:_SHOWN]}
+        values["columns"] = {name: [a, b] for name, a, b in list(ranges)[:_MAX_COLUMNS]}
     return values

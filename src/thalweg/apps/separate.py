@@ -1,9 +1,9 @@
-"""What stands still in a film, and what moves."""
+"""Separate the background and foreground of a video."""
 
 from os import PathLike
 from typing import Any, Unpack
 
-from thalweg.apps._mask import LEVELS
+from thalweg.apps._mask import THRESHOLD
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._separation import METHODS, Options, work
 
@@ -15,37 +15,37 @@ def separate(
     out: str | PathLike[str] | None = None,
     *,
     method: str = METHODS[0],
-    levels: float = LEVELS,
+    levels: float = THRESHOLD,
     frames: bool = False,
     colour: bool = False,
     size: tuple[int, int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
-    """Separate the background of a film from what moves before it, [O] VII-H and [T] V-C.
+    """Separate a video into background and moving objects, [O] VII-H and [T] V-C.
 
-    The frames are read twice: the first pass learns the background, the second takes each frame
-    apart and writes it, a few at a time. A pixel belongs to an object if it is farther from the
-    background than ``levels`` noise levels, and most of its neighbours are.
+    The frames are read to fit the background model, and once more to write the results batch by
+    batch. A pixel is foreground if its distance to the background exceeds ``levels`` times the
+    noise scale, for the majority of the pixels in its 3 x 3 window.
 
     Parameters
     ----------
     source : path, array or Stream
         A video, a folder of images, or an array of frames.
     out : path or None, default=None
-        Folder of the results; None is one beside the work at hand, named after the source.
+        Output folder; None creates one in the current directory, named after the source.
     method : {'robust-online-nmf', 'petrels-admm'}, default='robust-online-nmf'
-        How the background is learned; the second follows one that changes for good.
+        Background model; the second adapts to permanent changes.
     levels : float, default=5.0
-        How many noise levels make a difference.
+        Threshold for the foreground, in multiples of the noise scale.
     frames : bool, default=False
-        Whether to write folders of images instead of films.
+        Whether to write folders of images instead of videos.
     colour : bool, default=False
         Whether to keep colours.
     size : (int, int) or None, default=None
         Height and width to which frames are resized.
     **common
-        See :class:`thalweg.apps.Common`. The default is a component for every 40 frames, three at
-        most, and as many epochs as it takes to learn from a thousand frames, five at most.
+        See :class:`thalweg.apps.Common`. The default is one component per 40 frames, at most
+        three, and as many epochs as needed for 1000 frames, at most five.
 
     Returns
     -------

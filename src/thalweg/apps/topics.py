@@ -1,4 +1,4 @@
-"""What documents are about."""
+"""Find the topics of documents."""
 
 from collections.abc import Collection, Iterator
 from copy import deepcopy
@@ -13,21 +13,20 @@ import numpy as np
 from thalweg._checks import require_whole
 from thalweg._typing import Array
 from thalweg.apps._folder import Folder, open_folder
-from thalweg.apps._learn import History, Thinned, learn
+from thalweg.apps._learn import History, Subsample, learn
 from thalweg.apps._models import build
 from thalweg.apps._report import learning_panels, save_model, write_report
-from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._streams import length, rows_at_once
+from thalweg.apps._run import TINY, Common, Result, Run
+from thalweg.apps._streams import length, read_batch_size
 from thalweg.apps._tables import csv_file, write_csv
 from thalweg.apps._words import Documents, documents
 from thalweg.streams import Repeated, Shuffled, Stream
 
 __all__ = ["topics"]
 
-_TOPICS, _EPOCHS = 5, 10
-# Documents that are mixed at a time, and from which the first topics are made.
-_BUFFER = 4096
-_SHOWN = 200
+_TOPICS, _EPOCHS = 5, 10  # defaults
+_BUFFER = 4096  # documents that are shuffled together, and that initialise the topics
+_N_SHOWN = 200  # documents in the report, at least, of a long text
 
 
 def topics(
@@ -40,28 +39,28 @@ def topics(
     method: str = "online-nmf",
     **common: Unpack[Common],
 ) -> Result:
-    r"""Find the topics of documents: the words of each, and how much each document has of it.
+    r"""Find the topics of documents, their words, and their shares in each document.
 
-    Words are weighed as in [D] VIII-E, and factorised under the Kullback-Leibler divergence.
+    Documents are TF-IDF rows as in [D] VIII-E, factorised with the Kullback-Leibler divergence.
 
     Parameters
     ----------
     source : path, sparse matrix, array or Stream
-        A ``.txt`` file with one document per line; or a matrix with a row for each document and a
-        column for each word: ``.npz`` (with an array ``terms`` of the words), CSV with the words in
-        its first row, ... Whole numbers are counts, and weighed; others are taken as they are.
+        A ``.txt`` file with one document per line, or a matrix with one row per document and one
+        column per word: ``.npz`` (with an array ``terms`` of the words), CSV with the words as
+        header, ... Integers are counts, and get TF-IDF weights; other numbers are used unchanged.
     out : path or None, default=None
-        Folder of the results; None is one beside the work at hand, named after the source.
+        Output folder; None creates one in the current directory, named after the source.
     terms : int, default=1000
-        How many words are looked at: those of largest weight.
+        Size of the vocabulary: the words with the largest weights.
     words : int, default=12
-        Words of each topic in the report and in ``topics.csv``.
+        Number of words per topic in the report and in ``topics.csv``.
     stop_words : collection of str, default=()
-        Words to leave out, in lower case.
+        Words to ignore, in lower case.
     method : str, default='online-nmf'
         Name of an estimator.
     **common
-        See :class:`thalweg.apps.Common`; five components and ten epochs are the default.
+        See :class:`thalweg.apps.Common`; the default is five components and ten epochs.
 
     Returns
     -------
@@ -88,12 +87,12 @@ def topics(
         begin = perf_counter()
         count = run.components or _TOPICS
         model = build(method, run.settings, components=count, seed=run.seed)
-        _start(model, corpus.stream, run)
+        _initialise(model, corpus.stream, run)
         epochs = _EPOCHS if run.epochs is None else run.epochs
-        mixed = Shuffled(Repeated(corpus.stream, epochs), buffer=_BUFFER, seed=run.seed)
-        history = learn(model, mixed, replace(run, epochs=1))
+        shuffled = Shuffled(Repeated(corpus.stream, epochs), buffer=_BUFFER, seed=run.seed)
+        history = learn(model, shuffled, replace(run, epochs=1))
         top = _top_words(model, corpus, words)
-        shown, sizes = Thinned(_SHOWN), np.zeros(len(top), dtype=np.intp)
+        shown, sizes = Subsample(_N_SHOWN), np.zeros(len(top), dtype=np.intp)
         _write(folder, _shares(model, corpus.stream, run), top, shown, sizes)
         values = {
             "documents": int(sizes.sum()),
@@ -115,52 +114,52 @@ def topics(
         return folder.finish(values, model)
 
 
-def _start(model: Any, stream: Stream, run: Run) -> None:
-    """Make the first topics from as many documents as are mixed at a time.
+def _initialise(model: Any, stream: Stream, run: Run) -> None:
+    """Initialise the topics by a fit to the first ``_BUFFER`` documents.
 
-    A single batch is too few to tell topics apart.
+    A single batch has too few documents to distinguish topics.
     """
     if "init" not in model.get_params() or "init" in run.settings:
         return
     from scipy import sparse
 
-    size = rows_at_once(stream.n_features)
-    some = [X for _, X in islice(stream.batches(size), -(-_BUFFER // size))]
-    first = deepcopy(model).fit(sparse.vstack(some, format="csr"))
+    size = read_batch_size(stream.n_features)
+    blocks = [X for _, X in islice(stream.batches(size), -(-_BUFFER // size))]
+    first = deepcopy(model).fit(sparse.vstack(blocks, format="csr"))
     model.set_params(init=first.components_)
 
 
 def _shares(model: Any, stream: Stream, run: Run) -> Iterator[Array]:
-    """Yield how much the documents have of each topic; rows sum to 1, or are 0."""
+    """Yield the shares of the topics in the documents; rows sum to 1, or are 0."""
     mass = model.components_.sum(axis=1)
-    for first, X in stream.batches(rows_at_once(stream.n_features)):
+    for first, X in stream.batches(read_batch_size(stream.n_features)):
         weights = model.transform(X) * mass
-        yield weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
-        run.tell("writing", first + X.shape[0], length(stream))
+        yield weights / np.maximum(weights.sum(axis=1, keepdims=True), TINY)
+        run.notify("writing", first + X.shape[0], length(stream))
 
 
 def _top_words(model: Any, corpus: Documents, words: int) -> list[list[tuple[str, float]]]:
-    """Return the words of largest weight of each topic, as shares of the topic."""
-    found = []
+    """Return the words with the largest shares of each topic."""
+    top = []
     for component in model.components_:
         best = np.argsort(-component, kind="stable")[:words]
-        total = max(float(component.sum()), 1e-300)
+        total = max(float(component.sum()), TINY)
         names = corpus.terms.names
-        found.append([(names[i], float(component[i]) / total) for i in best if component[i] > 0])
-    return found
+        top.append([(names[i], float(component[i]) / total) for i in best if component[i] > 0])
+    return top
 
 
 def _write(
     folder: Folder,
     shares: Iterator[Array],
     top: list[list[tuple[str, float]]],
-    shown: Thinned,
+    shown: Subsample,
     sizes: Any,
 ) -> None:
     """Write both tables, and count the documents of each topic."""
     rows = ((k, n, *pair) for k, ranked in enumerate(top) for n, pair in enumerate(ranked))
-    heads = ("topic", "rank", "word", "share")
-    write_csv(folder.file("topics", "topics.csv"), heads, rows)
+    header = ("topic", "rank", "word", "share")
+    write_csv(folder.file("topics", "topics.csv"), header, rows)
     columns = ("document", "topic", *(f"share {k}" for k in range(len(top))))
     with csv_file(folder.file("documents", "documents.csv"), columns) as table:
         number = 0
@@ -177,7 +176,7 @@ def _report(
     folder: Folder,
     history: History,
     top: list[list[tuple[str, float]]],
-    shown: Thinned,
+    shown: Subsample,
     values: dict[str, Any],
 ) -> None:
     from thalweg import report
@@ -189,17 +188,17 @@ def _report(
     }
     names = [", ".join(word for word, _ in ranked[:2]) or str(k) for k, ranked in enumerate(top)]
     table = report.HeatMap(
-        "Documents and their topics",
+        "Topics of the documents",
         {"share": np.stack(shown.items)},
         row_labels=shown.numbers,
         column_labels=names,
     )
     facts = {"documents": n, "words": values["words"], "topics": len(top)}
     panels = [
-        report.Ranking("Topics and their words", groups),
+        report.Ranking("Words of the topics", groups),
         table,
-        report.Facts("Figures", facts),
+        report.Facts("Key figures", facts),
         *learning_panels(history),
     ]
-    summary = f"{n} documents in {values['words']} words were found to have {len(top)} topics."
+    summary = f"{n} documents with {values['words']} words, factorised into {len(top)} topics."
     write_report(folder, f"Topics of {folder.run.title}", panels, summary, terms=values["words"])

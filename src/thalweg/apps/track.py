@@ -1,4 +1,4 @@
-"""A table of sensors, followed through gaps, outliers and drift."""
+"""Track the subspace of a table with gaps, outliers and drift."""
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -14,24 +14,24 @@ from thalweg._typing import Array
 from thalweg.apps._columns import Units, measure
 from thalweg.apps._drift import Drift
 from thalweg.apps._folder import Folder, open_folder
-from thalweg.apps._heat import Shown
+from thalweg.apps._heat import TableSample
 from thalweg.apps._learn import History, learn
-from thalweg.apps._mask import LEVELS, distant
+from thalweg.apps._mask import THRESHOLD, beyond_threshold
 from thalweg.apps._models import build
 from thalweg.apps._rank import choose_rank
 from thalweg.apps._report import learning_panels, save_model, write_report
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._streams import Mapped, columns_of, open_source, rows_at_once
+from thalweg.apps._streams import Mapped, columns_of, open_source, read_batch_size
 from thalweg.apps._tables import csv_file, write_csv
 from thalweg.streams import Stream
 
 __all__ = ["track"]
 
-_LOOK = 32  # rows from one point of the drift curve to the next
+_DRIFT_ROWS = 32  # rows between two points of the drift curve
 
 
-class _Followed(NamedTuple):
-    """Some rows of a table in its own units, and what was made of them."""
+class _TrackedRows(NamedTuple):
+    """Rows of a table, completed rows and outliers, in the units of the data."""
 
     first: int
     X: Array
@@ -44,38 +44,38 @@ def track(
     out: str | PathLike[str] | None = None,
     *,
     method: str = "petrels-admm",
-    levels: float = LEVELS,
+    levels: float = THRESHOLD,
     columns: Sequence[str | int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
-    """Follow the subspace of a table: fill its gaps, tell outliers, show drift and jumps, [T].
+    """Track the subspace of a table: fill gaps, detect outliers, measure drift and jumps, [T].
 
-    The table is read three times: for the units of its columns, to learn, and to write. In the last
-    pass it is followed once more from what was learned, so that each row is filled in by the
-    subspace of its time.
+    The table is read three times: to standardise its columns, to fit the model, and to write the
+    results. In the last pass a copy of the fitted model tracks the table again, so that each row is
+    completed with the current subspace.
 
     Parameters
     ----------
     source : path, array or Stream
-        A table of numbers, one row per time, with empty cells or NaN at gaps.
+        A table of numbers, one row per time step; empty cells and NaN are gaps.
     out : path or None, default=None
-        Folder of the results; None is one beside the work at hand, named after the source.
+        Output folder; None creates one in the current directory, named after the source.
     method : str, default='petrels-admm'
         Name of a tracker.
     levels : float, default=5.0
-        Noise levels beyond which an entry is called an outlier. The method itself leaves out what
-        is less far, too; that costs little, and most of it is noise.
+        Threshold for listed outliers, in multiples of the noise scale. The method itself also
+        ignores smaller deviations; this costs little, and most of them are noise.
     columns : list of str or int, or None, default=None
-        Which columns; None takes all.
+        Columns to use; None selects all.
     **common
-        See :class:`thalweg.apps.Common`. The number of components is, if it is not given, the one
-        at which hidden entries of some rows are best filled in.
+        See :class:`thalweg.apps.Common`. By default, the number of components is chosen by
+        cross-validation on hidden entries.
 
     Returns
     -------
     Result
-        Files: completed (CSV), outliers (CSV, one line each), drift (CSV: angles in radians, from
-        where this run began), model, report.
+        Files: completed (CSV), outliers (CSV, one row per outlier), drift (CSV: angles in radians;
+        a resumed run starts at its first new batch), model, report.
 
     Examples
     --------
@@ -95,16 +95,17 @@ def track(
         units, drawn = measure(table, run)
         rank = run.components
         if rank is None:
-            run.tell("choosing", 0, None)
+            run.notify("choosing", 0, None)
             rank = choose_rank(units.to(drawn), run.seed)
         model = build(method, run.settings, components=rank, seed=run.seed)
         drift = Drift()
         scaled = Mapped(table, units.to, table.n_features)
-        history = learn(model, scaled, _in_looks(run), note=drift.note)
-        shown = Shown()
+        history = learn(model, scaled, _with_small_batches(run), note=drift.note)
+        shown = TableSample()
         values: dict[str, Any] = {"rows": 0, "columns": table.n_features, "components": rank}
         values |= {"gaps filled": 0, "outliers": 0}
-        _write(folder, _follow(model, table, units, run, levels), columns_of(table), shown, values)
+        tracked = _tracked_rows(model, table, units, run, levels)
+        _write(folder, tracked, columns_of(table), shown, values)
         write_csv(folder.file("drift", "drift.csv"), ("sample", "angle"), drift.points)
         values["jumps"] = [int(sample) for sample in getattr(model, "jumps_", ())]
         values["seconds"] = perf_counter() - begin
@@ -114,51 +115,48 @@ def track(
         return folder.finish(values, model)
 
 
-def _follow(
-    model: Any, table: Stream, units: Units, run: Run, levels: float = LEVELS
-) -> Iterator[_Followed]:
-    """Yield the rows of a table with their gaps filled in and their outliers.
-
-    A copy of the model follows the table again.
-    """
+def _tracked_rows(
+    model: Any, table: Stream, units: Units, run: Run, levels: float = THRESHOLD
+) -> Iterator[_TrackedRows]:
+    """Yield the rows of a table with filled gaps and outliers, from a second tracking pass."""
     model, n = deepcopy(model), table.n_samples
-    for first, rows in table.batches(rows_at_once(table.n_features)):
+    for first, rows in table.batches(read_batch_size(table.n_features)):
         Z = units.to(rows)
         parts = model.partial_fit(Z).decompose(Z)
         X = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
         completed = np.where(np.isnan(X), units.back(parts.low_rank), X)
-        far = distant(parts.outliers, model, levels)
-        yield _Followed(first, X, completed, far * units.scale)
-        run.tell("writing", first + len(X), n)
+        outliers = beyond_threshold(parts.outliers, model, levels)
+        yield _TrackedRows(first, X, completed, outliers * units.scale)
+        run.notify("writing", first + len(X), n)
 
 
 def _write(
     folder: Folder,
-    rows: Iterator[_Followed],
+    rows: Iterator[_TrackedRows],
     columns: list[str],
-    shown: Shown,
+    shown: TableSample,
     values: dict[str, Any],
 ) -> None:
-    """Write the completed table, and a line for each outlier."""
-    heads = ("row", "column", "value", "expected")
+    """Write the completed table, and a row for each outlier."""
+    header = ("row", "column", "value", "expected")
     with (
         csv_file(folder.file("completed", "completed.csv"), columns) as completed,
-        csv_file(folder.file("outliers", "outliers.csv"), heads) as outliers,
+        csv_file(folder.file("outliers", "outliers.csv"), header) as outliers,
     ):
         for part in rows:
             completed.write(part.completed)
             for i, j in np.argwhere(part.outliers != 0):
-                value, off = float(part.X[i, j]), float(part.outliers[i, j])
-                outliers.add((part.first + int(i), columns[j], value, value - off))
+                value, outlier = float(part.X[i, j]), float(part.outliers[i, j])
+                outliers.add((part.first + int(i), columns[j], value, value - outlier))
             shown.add(part.X, part.completed, part.outliers)
             values["rows"] += len(part.X)
             values["gaps filled"] += int(np.count_nonzero(np.isnan(part.X)))
             values["outliers"] += int(np.count_nonzero(part.outliers))
 
 
-def _in_looks(run: Run) -> Run:
-    """Return the options with small batches: to a tracker they are all the same."""
-    return run if run.batch_size else replace(run, batch_size=_LOOK)
+def _with_small_batches(run: Run) -> Run:
+    """Return the options with small batches, which do not change the result of a tracker."""
+    return run if run.batch_size else replace(run, batch_size=_DRIFT_ROWS)
 
 
 def _report(
@@ -174,7 +172,7 @@ def _report(
     facts = {name: values[name] for name in ("rows", "columns", "components")}
     facts |= {"gaps filled": values["gaps filled"], "outliers": values["outliers"]}
     facts["jumps"] = len(values["jumps"])
-    panels = [report.Facts("Figures", facts), table]
+    panels = [report.Facts("Key figures", facts), table]
     if len(drift) > 1:
         samples, angles = np.array(drift).T
         turned = {"angle": np.degrees(angles)}
@@ -183,8 +181,8 @@ def _report(
         )
     panels += learning_panels(history)
     summary = (
-        f"{values['rows']} rows of {values['columns']} columns were followed with "
-        f"{values['components']} components: {values['gaps filled']} gaps were filled, and "
-        f"{values['outliers']} entries do not fit."
+        f"{values['rows']} rows and {values['columns']} columns, tracked with "
+        f"{values['components']} components: {values['gaps filled']} gaps filled, "
+        f"{values['outliers']} outliers."
     )
-    write_report(folder, f"Track of {folder.run.title}", panels, summary, method=method)
+    write_report(folder, f"Tracking of {folder.run.title}", panels, summary, method=method)

@@ -1,4 +1,4 @@
-"""What an image with many bands is mixed from, and where how much of it is."""
+"""Unmix hyperspectral images."""
 
 from os import PathLike
 from time import perf_counter
@@ -9,19 +9,20 @@ import numpy as np
 from thalweg.apps._cubes import read_cube
 from thalweg.apps._films import in_bytes, write_png
 from thalweg.apps._folder import Folder, open_folder
-from thalweg.apps._learn import refuse_streaming
+from thalweg.apps._learn import reject_streaming_options
 from thalweg.apps._models import build
 from thalweg.apps._report import save_model, write_report
-from thalweg.apps._run import Common, Result, Run
+from thalweg.apps._run import TINY, Common, Result, Run
 from thalweg.apps._tables import write_csv
 from thalweg.errors import InputError
 
 __all__ = ["unmix"]
 
-_COMPONENTS = 8
-# What finds archetypes of ten thousands of pixels in seconds, where nothing else is asked for.
-_QUICK = {"start": "projections", "path": 4, "max_iter": 60}
-# Colours of the map, told apart also by people who see few; repeated if there are more.
+_COMPONENTS = 8  # default
+# Default settings that unmix tens of thousands of pixels in seconds.
+_FAST = {"start": "projections", "path": 4, "max_iter": 60}
+_NONZERO = 1e-9  # relative to the largest value of the image: smaller entries count as zero
+# Colours of the map, distinguishable with colour vision deficiency; reused for more archetypes.
 _COLOURS = (
     (0.122, 0.467, 0.706),
     (1.000, 0.498, 0.055),
@@ -52,29 +53,29 @@ def unmix(
     method: str = "sparse-archetypal-nmf",
     **common: Unpack[Common],
 ) -> Result:
-    """Find the archetypes of an image's spectra, and how much of each is in a pixel, [A] 5.4.
+    """Find the archetypal spectra of a hyperspectral image and their abundances, [A] 5.4.
 
-    The image has to fit into memory.
+    The image must fit into memory.
 
     Parameters
     ----------
     source : path, array or Stream
         An array of shape (height, width, bands) in an ``.npy`` or ``.npz`` file, or a folder of
-        images of one size, one for each band.
+        images of equal size, one per band.
     out : path or None, default=None
-        Folder of the results; None is one beside the work at hand, named after the source.
+        Output folder; None creates one in the current directory, named after the source.
     sparsity : float or None, default=None
-        Share of the archetypes' entries that may differ from 0; None bounds nothing.
+        Largest fraction of nonzero entries of the archetypes; None sets no limit.
     method : str, default='sparse-archetypal-nmf'
         Name of an estimator whose components are spectra.
     **common
-        See :class:`thalweg.apps.Common`; eight components are the default.
+        See :class:`thalweg.apps.Common`; the default is eight components.
 
     Returns
     -------
     Result
         Files: endmembers (CSV), abundances (NPZ with ``abundances`` and the ``nearest`` archetype
-        of each pixel), maps (a folder of PNG), map (PNG), model, report.
+        of each pixel), maps (folder of PNG), map (PNG), model, report.
 
     Examples
     --------
@@ -92,12 +93,12 @@ def unmix(
         cube = read_cube(run)
         largest = float(np.nanmax(cube, initial=0.0))
         if not largest > 0:
-            raise InputError(f"{run.title} should have positive numbers, but it has none.")
+            raise InputError(f"{run.title} must have positive numbers, got none.")
         begin = perf_counter()
         model = _model(method, sparsity, run)
-        refuse_streaming(model, run)
+        reject_streaming_options(model, run)
         X = (cube / largest).reshape(-1, cube.shape[2])
-        run.tell("learning", 0, None)
+        run.notify("learning", 0, None)
         model.fit(X)
         abundances = model.transform(X).reshape(*cube.shape[:2], -1)
         groups = _nearest(X, model.components_).reshape(cube.shape[:2])
@@ -108,7 +109,7 @@ def unmix(
             "bands": cube.shape[2],
             "components": len(model.components_),
             "pixels of each": counts.tolist(),
-            "nonzeros": float(np.mean(model.components_ > 1e-9)),
+            "nonzeros": float(np.mean(model.components_ > _NONZERO)),
             "seconds": perf_counter() - begin,
         }
         _write(folder, largest * model.components_, abundances, groups)
@@ -118,7 +119,7 @@ def unmix(
 
 
 def _nearest(X: Any, components: Any) -> Any:
-    """Return the component that is nearest to each row."""
+    """Return the index of the nearest component for each row."""
     squares = np.sum(components**2, axis=1)
     return np.argmin(squares - 2.0 * X @ components.T, axis=1)
 
@@ -126,7 +127,7 @@ def _nearest(X: Any, components: Any) -> Any:
 def _model(method: str, sparsity: float | None, run: Run) -> Any:
     settings = dict(run.settings)
     if method == "sparse-archetypal-nmf":
-        settings = {**_QUICK, "sparsity": sparsity, **settings}
+        settings = {**_FAST, "sparsity": sparsity, **settings}
     elif sparsity is not None:
         settings["sparsity"] = sparsity
     return build(method, settings, components=run.components or _COMPONENTS, seed=run.seed)
@@ -147,12 +148,12 @@ def _write(folder: Folder, endmembers: Any, abundances: Any, groups: Any) -> Non
 
 
 def _coloured(groups: Any) -> Any:
-    """Return a map of groups in colours."""
+    """Return the colours of a map of groups."""
     return np.array(_COLOURS)[groups % len(_COLOURS)]
 
 
 def _stretched(values: Any) -> Any:
-    return values / max(float(values.max()), 1e-300)
+    return values / max(float(values.max()), TINY)
 
 
 def _report(
@@ -170,9 +171,9 @@ def _report(
     facts = {name: values[name] for name in ("height", "width", "bands", "components")}
     panels = [
         report.Picture(
-            "Map", _coloured(groups), "Each pixel has the colour of the archetype next to it."
+            "Map", _coloured(groups), "Each pixel has the colour of its nearest archetype."
         ),
-        report.Mosaic("How much of each archetype", np.moveaxis(abundances, -1, 0), names),
+        report.Mosaic("Abundances of the archetypes", np.moveaxis(abundances, -1, 0), names),
         report.Curve(
             "Spectra of the archetypes",
             np.arange(endmembers.shape[1]),
@@ -180,10 +181,10 @@ def _report(
             xlabel="band",
             ylabel="value",
         ),
-        report.Facts("Figures", facts),
+        report.Facts("Key figures", facts),
     ]
     summary = (
-        f"{values['height']} x {values['width']} pixels in {values['bands']} bands are mixed "
-        f"from {values['components']} archetypes."
+        f"{values['height']} x {values['width']} pixels in {values['bands']} bands, unmixed "
+        f"into {values['components']} archetypes."
     )
-    write_report(folder, f"What {folder.run.title} is mixed from", panels, summary, method=method)
+    write_report(folder, f"Archetypes of {folder.run.title}", panels, summary, method=method)

@@ -1,4 +1,4 @@
-"""The command ``thalweg``: reads arguments, calls a job of :mod:`thalweg.apps`, prints."""
+"""The command ``thalweg``: parse arguments, call a job of :mod:`thalweg.apps`, print the result."""
 
 import sys
 
@@ -6,7 +6,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command, and exit: 0 done, 1 an error that is told, 2 misuse, 130 interrupted.
+    """Run the command and exit: 0 success, 1 error, 2 invalid usage, 130 interrupted.
 
     Examples
     --------

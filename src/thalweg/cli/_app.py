@@ -1,4 +1,4 @@
-"""The commands, one for each job."""
+"""Define the commands, one per job."""
 
 from typing import Annotated, Any
 
@@ -14,15 +14,15 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Find the low-rank path of a data stream, and what does not belong to it.",
+    help="Decompose a data stream into a low-rank part and outliers.",
 )
 
-# Jobs are imported by the commands that run them, so that help comes at once.
+# Each command imports its job when it runs: --help stays fast.
 Source = Annotated[str, typer.Argument(show_default=False)]
-Columns = Annotated[str | None, typer.Option(help="Names of columns, with commas between.")]
-Size = Annotated[str | None, typer.Option(help="HEIGHTxWIDTH to which pictures are resized.")]
+Columns = Annotated[str | None, typer.Option(help="Names of columns, separated by commas.")]
+Size = Annotated[str | None, typer.Option(help="Resize images to HEIGHTxWIDTH.")]
 Colour = Annotated[bool, typer.Option("--colour", help="Keep colours.")]
-Levels = Annotated[float, typer.Option(help="Noise levels that make a difference.")]
+Levels = Annotated[float, typer.Option(help="Outlier threshold, in multiples of the noise scale.")]
 Method = Annotated[str, typer.Option(help="Name of the estimator.")]
 
 
@@ -49,12 +49,12 @@ def separate(
         str, typer.Option(help="robust-online-nmf or petrels-admm.")
     ] = "robust-online-nmf",
     levels: Levels = 5.0,
-    frames: Annotated[bool, typer.Option("--frames", help="Write images, not films.")] = False,
+    frames: Annotated[bool, typer.Option("--frames", help="Write images, not videos.")] = False,
     colour: Colour = False,
     size: Size = None,
     **rest: Any,
 ) -> Any:
-    """Separate the background of a film from what moves before it."""
+    """Separate a video into background and moving objects."""
     from thalweg import apps
 
     return apps.separate(
@@ -74,13 +74,13 @@ def denoise(
     images: Source,
     method: Method = "robust-online-nmf",
     detail: Annotated[
-        bool, typer.Option("--detail", help="Keep pixels that are no outliers.")
+        bool, typer.Option("--detail", help="Keep pixels that are not outliers.")
     ] = False,
     colour: Colour = False,
     size: Size = None,
     **rest: Any,
 ) -> Any:
-    """Take shadows, salt and pepper off pictures of one kind."""
+    """Remove shadows and salt-and-pepper noise from similar images."""
     from thalweg import apps
 
     return apps.denoise(
@@ -92,13 +92,13 @@ def denoise(
 @job()
 def topics(
     text_or_matrix: Source,
-    terms: Annotated[int, typer.Option(help="How many words are looked at.")] = 1000,
-    words_: Annotated[int, typer.Option("--words", help="Words shown of each topic.")] = 12,
-    stop_words: Annotated[str | None, typer.Option(help="File of words to leave out.")] = None,
+    terms: Annotated[int, typer.Option(help="Size of the vocabulary.")] = 1000,
+    words_: Annotated[int, typer.Option("--words", help="Words shown per topic.")] = 12,
+    stop_words: Annotated[str | None, typer.Option(help="File of words to ignore.")] = None,
     method: Method = "online-nmf",
     **rest: Any,
 ) -> Any:
-    """Find the topics of documents, and the words of each."""
+    """Find the topics of documents and their words."""
     from thalweg import apps
 
     return apps.topics(
@@ -120,7 +120,7 @@ def track(
     columns: Columns = None,
     **rest: Any,
 ) -> Any:
-    """Follow a table of sensors: fill gaps, tell outliers, show drift."""
+    """Track sensors: fill gaps, detect outliers, measure drift."""
     from thalweg import apps
 
     return apps.track(table, method=method, levels=levels, columns=names(columns), **rest)
@@ -135,7 +135,7 @@ def complete(
     columns: Columns = None,
     **rest: Any,
 ) -> Any:
-    """Fill the gaps of a whole table that has outliers."""
+    """Fill the gaps of a table with outliers by matrix completion."""
     from thalweg import apps
 
     return apps.complete(table, method=method, levels=levels, columns=names(columns), **rest)
@@ -146,12 +146,12 @@ def complete(
 def unmix(
     cube: Source,
     sparsity: Annotated[
-        float | None, typer.Option(help="Share of entries of a spectrum that may differ from 0.")
+        float | None, typer.Option(help="Largest fraction of nonzero entries of the spectra.")
     ] = None,
     method: Method = "sparse-archetypal-nmf",
     **rest: Any,
 ) -> Any:
-    """Find what an image with many bands is mixed from, and where."""
+    """Unmix a hyperspectral image into spectra and abundances."""
     from thalweg import apps
 
     return apps.unmix(cube, sparsity=sparsity, method=method, **rest)
@@ -164,7 +164,7 @@ def unmix(
 def factor(
     data: Source,
     method: Method = "robust-online-nmf",
-    parts: Annotated[str, typer.Option(help="Some of codes,low_rank,outliers.")] = "codes",
+    parts: Annotated[str, typer.Option(help="Any of codes,low_rank,outliers.")] = "codes",
     columns: Columns = None,
     **rest: Any,
 ) -> Any:
@@ -182,12 +182,12 @@ def apply(
     model: Source,
     data: Source,
     parts: Annotated[
-        str, typer.Option(help="Some of codes,low_rank,outliers.")
+        str, typer.Option(help="Any of codes,low_rank,outliers.")
     ] = "codes,low_rank,outliers",
     columns: Columns = None,
     **rest: Any,
 ) -> Any:
-    """Take new data apart with a saved model."""
+    """Decompose new data with a saved model."""
     from thalweg import apps
 
     return apps.apply(model, data, parts=names(parts) or (), columns=names(columns), **rest)
@@ -198,7 +198,7 @@ def apply(
     "components", "batch_size", "epochs", "checkpoint", "resume", "seed", "set_", "out", "overwrite"
 )
 def info(file: Source, **rest: Any) -> Any:
-    """Tell what is in a data file, a checkpoint or a model."""
+    """Describe a data file, a checkpoint or a model."""
     from thalweg import apps
 
     del rest["out"]
@@ -208,11 +208,11 @@ def info(file: Source, **rest: Any) -> Any:
 @app.command(epilog=_example("thalweg demo --out demo"))
 @job("read")
 def demo(
-    frames: Annotated[int, typer.Option(help="Length of the film.")] = 200,
-    size: Annotated[str, typer.Option(help="HEIGHTxWIDTH of the film.")] = "120x160",
+    frames: Annotated[int, typer.Option(help="Number of frames.")] = 200,
+    size: Annotated[str, typer.Option(help="HEIGHTxWIDTH of the video.")] = "120x160",
     **rest: Any,
 ) -> Any:
-    """Separate a generated scene, and compare with the truth."""
+    """Separate a synthetic scene and compare with the truth."""
     from thalweg import apps
 
     return apps.demo(frames=frames, shape=side(size) or (120, 160), **rest)

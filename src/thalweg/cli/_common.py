@@ -1,4 +1,4 @@
-"""Options that all commands have, and how a command ends."""
+"""Common options and error handling of the commands."""
 
 import inspect
 import shlex
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from thalweg.cli._parse import pairs
-from thalweg.cli._show import as_json, as_text, complain, progress_bar, safe
+from thalweg.cli._show import as_json, as_text, print_error, progress_bar, safe
 
 __all__ = ["job"]
 
@@ -27,16 +27,14 @@ def _flag(help: str, *names: str) -> Any:
 def _common(
     *,
     components: Annotated[int | None, _flag("Number of components.", "--components")] = None,
-    batch_size: Annotated[
-        int | None, _flag("Samples learned from at a time.", "--batch-size")
-    ] = None,
-    epochs: Annotated[int | None, _flag("Passes over the data.", "--epochs")] = None,
+    batch_size: Annotated[int | None, _flag("Number of samples per batch.", "--batch-size")] = None,
+    epochs: Annotated[int | None, _flag("Number of passes over the data.", "--epochs")] = None,
     checkpoint: Annotated[
-        str | None, _flag("Folder in which the state is kept while learning.", "--checkpoint")
+        str | None, _flag("Folder for checkpoints while fitting.", "--checkpoint")
     ] = None,
-    resume: Annotated[bool, _flag("Go on from the latest checkpoint.", "--resume")] = False,
-    seed: Annotated[int, _flag("Seed of whatever is random.", "--seed")] = 0,
-    out: Annotated[str | None, _flag("Folder of the results.", "--out")] = None,
+    resume: Annotated[bool, _flag("Resume from the latest checkpoint.", "--resume")] = False,
+    seed: Annotated[int, _flag("Random seed.", "--seed")] = 0,
+    out: Annotated[str | None, _flag("Output folder.", "--out")] = None,
     overwrite: Annotated[
         bool, _flag("Write to a folder that is not empty.", "--overwrite")
     ] = False,
@@ -48,7 +46,7 @@ def _common(
     ] = None,
     quiet: Annotated[bool, _flag("Print nothing.", "--quiet", "-q")] = False,
     json: Annotated[bool, _flag("Print one JSON object.", "--json")] = False,
-    debug: Annotated[bool, _flag("Show where an error comes from.", "--debug")] = False,
+    debug: Annotated[bool, _flag("Show the traceback of an error.", "--debug")] = False,
 ) -> None: ...
 
 
@@ -56,10 +54,10 @@ _SHARED = inspect.signature(_common).parameters
 
 
 def job(*without: str) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """Give a command the common options, but for some; print its result, and set the exit code."""
+    """Add the common options except ``without``, print the result, and set the exit code."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
-        own = list(inspect.signature(function).parameters.values())[:-1]  # the last takes the rest
+        own = list(inspect.signature(function).parameters.values())[:-1]  # without **rest
         shared = [p for name, p in _SHARED.items() if name not in without]
         parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in [*own, *shared]]
 
@@ -68,12 +66,12 @@ def job(*without: str) -> Callable[[Callable[..., Any]], Callable[..., None]]:
             given = {**{name: p.default for name, p in _SHARED.items()}, **given}
             quiet, as_object, debug = (given.pop(name) for name in ("quiet", "json", "debug"))
             with (
-                _ending(debug, quiet, given["checkpoint"]),
+                _exit_codes(debug, quiet, given["checkpoint"]),
                 progress_bar(not (quiet or as_object)) as progress,
             ):
                 given["settings"] = pairs("--set", given.pop("set_") or ())
                 given["read"] = pairs("--read", given["read"] or ())
-                result = function(progress=progress, command=_typed(), **given)
+                result = function(progress=progress, command=_command_line(), **given)
             if as_object:
                 typer.echo(as_json(result))
             elif not quiet:
@@ -87,13 +85,13 @@ def job(*without: str) -> Callable[[Callable[..., Any]], Callable[..., None]]:
 
 
 @contextmanager
-def _ending(debug: bool, quiet: bool, checkpoint: str | None) -> Iterator[None]:
-    """Turn what ends a job early into one line and an exit code."""
+def _exit_codes(debug: bool, quiet: bool, checkpoint: str | None) -> Iterator[None]:
+    """Convert errors and interrupts to one line and an exit code, and warnings to notes."""
     from thalweg.errors import ThalwegError
 
     def note(message: Any, *_: Any, **__: Any) -> None:
         if not quiet:
-            complain(message, "Note")
+            print_error(message, "Note")
 
     try:
         with warnings.catch_warnings():
@@ -102,19 +100,19 @@ def _ending(debug: bool, quiet: bool, checkpoint: str | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if debug:
             raise
-        kept = "nothing was kept, since no folder was named with --checkpoint"
+        state = "the state is not saved, because --checkpoint was not given"
         if checkpoint is not None:
-            kept = f"the state is in {checkpoint}, and --resume goes on from there"
-        complain(kept, "Stopped")
+            state = f"the state is saved in {checkpoint}, use --resume to continue"
+        print_error(state, "Stopped")
         raise typer.Exit(130) from None
     except (ThalwegError, OSError, MemoryError) as error:
         if debug:
             raise
-        complain(str(error) or "There is not enough memory. Use smaller batches or data.")
+        print_error(str(error) or "There is not enough memory. Use smaller batches or data.")
         raise typer.Exit(1) from None
 
 
-def _typed() -> str | None:
-    """Return what was typed, if it was this command that was called."""
+def _command_line() -> str | None:
+    """Return the command line, or None if the job was called in another way."""
     called = Path(sys.argv[0]).stem in ("thalweg", "__main__")
     return safe(shlex.join(["thalweg", *sys.argv[1:]])) if called else None

@@ -1,4 +1,4 @@
-"""What people type, as Python has it."""
+"""Parse the values of options."""
 
 import ast
 from collections.abc import Iterable
@@ -11,16 +11,16 @@ __all__ = ["names", "pairs", "side", "words"]
 
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, Any]:
-    """Return ``["a=1", "b=x"]`` as ``{"a": 1, "b": "x"}``; values are Python's, or texts."""
-    found = {}
+    """Parse ``["a=1", "b=x"]`` to ``{"a": 1, "b": "x"}``: Python literals, or strings."""
+    parsed = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             raise ParameterError(
-                f"{option} should be NAME=VALUE, but {text!r} came. Write {option} tol=1e-4, say."
+                f"{option} must be NAME=VALUE, got {text!r}. Example: {option} tol=1e-4."
             )
-        found[name] = _value(value)
-    return found
+        parsed[name] = _value(value)
+    return parsed
 
 
 def _value(text: str) -> Any:
@@ -31,29 +31,29 @@ def _value(text: str) -> Any:
 
 
 def side(text: str | None) -> tuple[int, int] | None:
-    """Return ``"120x160"`` as ``(120, 160)``."""
+    """Parse ``"120x160"`` to ``(120, 160)``."""
     if text is None:
         return None
     height, _, width = text.lower().partition("x")
     if not (height.isdecimal() and width.isdecimal()):
         raise ParameterError(
-            f"--size should be HEIGHTxWIDTH in pixels, but {text!r} came. Write --size 120x160."
+            f"--size must be HEIGHTxWIDTH in pixels, got {text!r}. Example: --size 120x160."
         )
     return int(height), int(width)
 
 
 def names(text: str | None) -> list[str] | None:
-    """Return ``"a,b"`` as ``["a", "b"]``."""
+    """Parse ``"a,b"`` to ``["a", "b"]``."""
     return None if text is None else [name.strip() for name in text.split(",")]
 
 
 def words(path: str | None) -> frozenset[str]:
-    """Return the words of a file."""
+    """Read the words of a file."""
     if path is None:
         return frozenset()
     try:
         return frozenset(Path(path).read_text("utf-8").lower().split())
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path} should be a file of words, but it cannot be read ({error}). Check the path."
+            f"{path} must be a file of words, got an unreadable file ({error}). Check the path."
         ) from error

@@ -1,7 +1,7 @@
-"""What is printed: progress while a job works, its results, and what went wrong.
+"""Print progress, results and errors.
 
-Names of files may have anything in them. They are never taken for markup, and what is not
-printable is escaped.
+File names may contain any characters: they are never interpreted as markup, and non-printable
+characters are escaped.
 """
 
 import json
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thalweg.apps import Result, Step
 
-__all__ = ["as_json", "as_text", "complain", "progress_bar", "safe"]
+__all__ = ["as_json", "as_text", "print_error", "progress_bar", "safe"]
 
 
 def safe(text: str) -> str:
-    """Return a text in one line, with what is not printable escaped."""
+    """Return a text in one line, with non-printable characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def complain(message: object, kind: str = "Error") -> None:
-    """Write one line to the standard error."""
+def print_error(message: object, kind: str = "Error") -> None:
+    """Write one line to standard error."""
     sys.stderr.write(safe(f"{kind}: {message}") + "\n")
 
 
@@ -36,7 +36,7 @@ def as_json(result: "Result") -> str:
             "job": result.job,
             "out": None if result.out is None else str(result.out),
             "values": plain(result.values),
-            "files": {what: str(path) for what, path in result.files.items()},
+            "files": {key: str(path) for key, path in result.files.items()},
         }
     )
 
@@ -44,38 +44,38 @@ def as_json(result: "Result") -> str:
 def as_text(result: "Result") -> str:
     """Return a result as lines of names and values."""
     lines = list(_lines(result.values))
-    lines += [(what, _nearby(path)) for what, path in result.files.items()]
+    lines += [(key, _relative(path)) for key, path in result.files.items()]
     width = max((len(name) for name, _ in lines), default=0)
     return "\n".join(f"{safe(name):{width}}  {safe(value)}" for name, value in lines)
 
 
-def _nearby(path: Path) -> str:
-    """Return a path as seen from here, if it is below."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+def _relative(path: Path) -> str:
+    """Return a path relative to the current directory, if it is inside."""
+    current = Path.cwd()
+    return str(path.relative_to(current) if path.is_relative_to(current) else path)
 
 
 def _lines(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from ((f"{name} {key}", _figure(item)) for key, item in value.items())
+            yield from ((f"{name} {key}", _format(item)) for key, item in value.items())
         elif isinstance(value, list) and value and isinstance(value[0], list):
-            yield from ((f"{name} {i}", _figure(item)) for i, item in enumerate(value))
+            yield from ((f"{name} {i}", _format(item)) for i, item in enumerate(value))
         else:
-            yield name, _figure(value)
+            yield name, _format(value)
 
 
-def _figure(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):
-        return ", ".join(_figure(item) for item in value) or "none"
+        return ", ".join(_format(item) for item in value) or "none"
     return str(value)
 
 
 @contextmanager
 def progress_bar(shown: bool) -> Iterator[Callable[["Step"], None] | None]:
-    """Show a bar for each stage of a job: samples a second, objective, outliers, time left."""
+    """Show a bar per stage of a job: samples per second, objective, outliers, remaining time."""
     if not shown:
         yield None
         return
@@ -101,7 +101,7 @@ class _Bars:
         self.bar, self.tasks = bar, {}  # type: ignore[var-annotated]
 
     def __call__(self, step: "Step") -> None:
-        self.bar.start()  # not before there is anything to show
+        self.bar.start()  # at the first step
         if step.stage not in self.tasks:
             self.tasks[step.stage] = self.bar.add_task(step.stage, total=step.total, note="")
         task = self.tasks[step.stage]

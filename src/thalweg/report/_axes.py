@@ -12,6 +12,9 @@ from thalweg.report._text import format_number
 
 __all__ = ["Axis"]
 
+_ROUNDING = 1e-9  # tolerance, in steps, for ticks at the ends of an axis
+_MIN_DIGITS = 4  # significant digits of labels
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -45,14 +48,16 @@ class Axis:
     def labels(self) -> list[str]:
         """Return the ticks as text."""
         ticks = self.ticks()
-        digits = 4 if self.log else _digits(ticks)
-        return [format_number(tick) if digits == 4 else f"{tick:.{digits}g}" for tick in ticks]
+        digits = _MIN_DIGITS if self.log else _digits(ticks)
+        return [
+            format_number(tick) if digits == _MIN_DIGITS else f"{tick:.{digits}g}" for tick in ticks
+        ]
 
     def ticks(self, most: int = 6) -> list[float]:
         """Return round values on the axis, about ``most`` of them."""
         if not self.log:
             return _round_steps(self.low, self.high, most)
-        first, last = ceil(self.low - 1e-9), floor(self.high + 1e-9)
+        first, last = ceil(self.low - _ROUNDING), floor(self.high + _ROUNDING)
         if last - first < 1:  # within one decade
             return [t for t in _round_steps(10**self.low, 10**self.high, most) if t > 0]
         step = ceil((last - first + 1) / most)
@@ -60,15 +65,17 @@ class Axis:
 
 
 def _digits(ticks: list[float]) -> int:
-    """Return the number of significant digits that distinguishes the ticks, at least 4."""
+    """Return the number of significant digits that distinguishes the ticks."""
     step = min((b - a for a, b in pairwise(ticks)), default=0.0)
     largest = max(map(abs, ticks), default=0.0)
-    return 4 if step <= 0 else max(4, floor(log10(largest)) - floor(log10(step)) + 1)
+    if step <= 0:
+        return _MIN_DIGITS
+    return max(_MIN_DIGITS, floor(log10(largest)) - floor(log10(step)) + 1)
 
 
 def _round_steps(low: float, high: float, most: int) -> list[float]:
     rough = (high - low) / most
     unit = 10.0 ** floor(log10(rough))
-    step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough * (1 - 1e-9))
-    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    step = next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough * (1 - _ROUNDING))
+    first, last = ceil(low / step - _ROUNDING), floor(high / step + _ROUNDING)
     return [round(i * step, 12 - floor(log10(step))) for i in range(first, last + 1)]

@@ -13,13 +13,14 @@ __all__ = ["LONGEST_SIDE", "embed", "fit_side", "has_gaps", "is_small", "picture
 
 LONGEST_SIDE = 320  # pixels of an image in a strip; four side by side cannot show more
 _SMALL_PIXELS = 64 * 64  # smaller images are shown enlarged, where lossy artefacts would be visible
+_MAX_COLOURS = 8  # of images that are stored losslessly, such as masks
 _WEBP_QUALITY = 80  # from 0 to 100; default of Pillow
 _WEBP_METHOD = 4  # from 0 (fast) to 6 (small files); default of Pillow
 
 Pixels = np.ndarray[Any, np.dtype[Any]]
 
 
-def embed(image: Pixels, longest: int = LONGEST_SIDE, colours: int = 8) -> str:
+def embed(image: Pixels, longest: int = LONGEST_SIDE, colours: int = _MAX_COLOURS) -> str:
     """Encode an image, (height, width) or (height, width, 3), as a data URI.
 
     Floats are clipped to [0, 1]; NaN is transparent, so that the page shows its colour of gaps.

@@ -18,6 +18,8 @@ from thalweg.report._text import format_number
 
 __all__ = ["Panel", "write"]
 
+_MIN_CONTENTS = 3  # panels from which a page has a table of contents
+
 
 @runtime_checkable
 class Panel(Protocol):
@@ -118,7 +120,7 @@ def _section(number: int, panel: Panel) -> Html:
 
 
 def _contents(panels: Sequence[Panel]) -> Html:
-    if len(panels) < 3:
+    if len(panels) < _MIN_CONTENTS:
         return Html()
     links = [tag("a", panel.title, href=f"#panel-{i}") for i, panel in enumerate(panels)]
     return tag("nav", *links, aria_label="Panels")

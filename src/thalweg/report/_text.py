@@ -9,6 +9,9 @@ from thalweg._typing import Indices
 
 __all__ = ["evenly_spaced", "format_number"]
 
+_MIN_GROUPED = 10_000  # numbers from which digits are grouped by thousands
+_MAX_INTEGER = 1e7  # floats from which even integers are written with an exponent
+
 
 def format_number(value: Any) -> str:
     """Format a value for readers; strings are returned unchanged.
@@ -36,11 +39,11 @@ def format_number(value: Any) -> str:
 def _grouped(number: int) -> str:
     """Format an integer; from five digits on with thousands separators."""
     separator = "\N{NARROW NO-BREAK SPACE}"
-    return f"{number:,}".replace(",", separator) if abs(number) >= 10_000 else str(number)
+    return f"{number:,}".replace(",", separator) if abs(number) >= _MIN_GROUPED else str(number)
 
 
 def _is_round(value: float) -> bool:
-    return value.is_integer() and 10_000 <= abs(value) < 1e7
+    return value.is_integer() and _MIN_GROUPED <= abs(value) < _MAX_INTEGER
 
 
 def evenly_spaced(n: int, most: int) -> Indices:

@@ -17,6 +17,7 @@ __all__ = ["Curve"]
 
 _MAX_POINTS = 1200  # per line, about the width of the page in pixels
 _VIEW_BOX = 1000  # side of the drawing in SVG units
+_N_COLOURS = 8  # classes .s0 to .s7 of the style sheet
 _Y_MARGIN = 0.04  # of the value range, above and below the lines
 
 
@@ -76,7 +77,13 @@ class Curve:
         lines = [_line(self.x, y, x_axis, y_axis) for y in self.series.values()]
         content = {"names": list(self.series), "x": self.xlabel or "x", "lines": lines}
         keys = [
-            tag("li", tag("span", class_=f"key s{i % 8}"), name, " ", tag("b", class_="now"))
+            tag(
+                "li",
+                tag("span", class_=f"key s{i % _N_COLOURS}"),
+                name,
+                " ",
+                tag("b", class_="now"),
+            )
             for i, name in enumerate(self.series)
         ]
         where = tag("li", class_="where", aria_hidden="true")
@@ -102,7 +109,7 @@ class Curve:
 
     def _plot(self, x_axis: Axis, y_axis: Axis, lines: list[dict[str, Any]]) -> Html:
         paths = [
-            tag("path", d=_path(line["px"], line["py"]), class_=f"line s{i % 8}")
+            tag("path", d=_path(line["px"], line["py"]), class_=f"line s{i % _N_COLOURS}")
             for i, line in enumerate(lines)
         ]
         size = {"width": "100%", "height": "100%"}
