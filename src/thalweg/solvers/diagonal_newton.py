@@ -63,13 +63,13 @@ class DiagonalNewton:
             while True:
                 move = _moved(atoms, gradient, g, moving, factor / diagonal[moving]) - atoms
                 squares = np.einsum("kf,kf->k", move, move, dtype=np.float64)
-                turn = A @ move
-                curvature = float(np.vdot(turn, move))
+                move_product = A @ move
+                curvature = float(np.vdot(move_product, move))
                 # A <= len(A) diag(A) in the Loewner order: factor <= 1 / len(A) always suffices.
                 if factor * len(A) <= 1.0 or factor * curvature <= float(diagonal @ squares):
                     break
                 factor /= 2.0
-            atoms, product = atoms + move, product + turn
+            atoms, product = atoms + move, product + move_product
             previous, value = value, _value(atoms, product, target, g, free)
             if settled(previous, value, constant, self.tol):
                 return atoms.T, Status.CONVERGED
