@@ -150,7 +150,7 @@ BAD = [
     *(("sparsity", s, ["sparsity", "share above 0", "160", f"but {s!r} came", "nonzeros"])
       for s in (0, -1, 161, 0.0, 1.5, np.nan, "few", True)),
     *(("weight", w, ["weight", "0 or more", repr(w), "select_weight"])
-      for w in (-1.0, np.inf, np.nan, None, "big")),
+      for w in (-1.0, np.inf, np.nan, "big")),
     ("start", "zeros", ["start", "'projections'", "'zeros'", "Use one of"]),
     ("start", np.ones((4, 3)), ["start", "(4, 40)", "(4, 3)", "as rows"]),
     ("start", -np.ones((4, 40)), ["start", "nonnegative", "as rows"]),
@@ -294,8 +294,12 @@ def test_select_refuses_nonsense(X: Array) -> None:
 
 @pytest.mark.parametrize(
     "estimator",
-    [SignSplitter(), SparseArchetypalNMF(2, path=2, max_iter=5, sparsity=0.8)],
-    ids=lambda e: type(e).__name__,
+    [
+        SignSplitter(),
+        SparseArchetypalNMF(2, path=2, max_iter=5, sparsity=0.8),
+        SparseArchetypalNMF(2, weight=None, alpha=0.5, start="projections", max_iter=5),
+    ],
+    ids=["splitter", "penalised", "constrained"],
 )
 def test_scikit_learn_s_checks(estimator: Any) -> None:
     """The default start of the estimator; the contract tests have another one."""

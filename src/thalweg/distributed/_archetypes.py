@@ -116,6 +116,11 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
             "SparseArchetypalNMF goes on until its descent ends, but rounds= or checkpoint= came. "
             "Leave them out, and limit the sweeps with max_iter."
         )
+    if estimator.weight is None:
+        raise ParameterError(
+            "weight must be a number for data in blocks, got None. The constrained form needs all "
+            "samples in one place: use fit, or set a weight."
+        )
     head = check_data(estimator, sample(crew, estimator).X, reset=True)
     everyone = range(len(crew.blocks))
     shared = crew.share(travelling(estimator))

@@ -4,23 +4,24 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self, cast
 
 import numpy as np
-from scipy import sparse
 
 from thalweg._typing import Array, Indices, Mask
 from thalweg.archetypes import Point, Problem, Rows, State, starts
 from thalweg.archetypes.certificate import Certificate
 from thalweg.archetypes.codes import SimplexCodes
-from thalweg.archetypes.descent import Descent, Ended, Watch
+from thalweg.archetypes.constrained import Constrained, solve_constrained
+from thalweg.archetypes.descent import Descent
 from thalweg.archetypes.local_search import LocalSearch
 from thalweg.archetypes.outer import OuterApproximation
-from thalweg.archetypes.path import Path, Refill, Stop
+from thalweg.archetypes.path import Path, Stop
 from thalweg.archetypes.widening import widen
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
+from thalweg.estimators._archetypal_runs import Planned, Run, completed, refilled
 from thalweg.estimators._input import check_data
 from thalweg.estimators._start import given
 from thalweg.estimators._streaming import Progress
@@ -34,6 +35,11 @@ _STARTS = ("auto", "mip", "projections", "robust-projections", "random", "sample
 # Those of "auto"; of data with more entries than that the first two. So many of them are widened.
 _TRIED = ("projections", "robust-projections", "zero", "samples", "random")
 _LARGE, _WIDENED = 2**25, 3
+# Attributes that not every fit has.
+_SOMETIMES = (
+    *("history_", "bound_", "gap_", "start_guarantee_", "feasible_", "violation_"),
+    *("path_", "stationarity_", "n_swaps_"),
+)
 # Sweeps after which starts of the outer approximation are compared.
 _SHORT = 10
 
@@ -47,6 +53,9 @@ class SparseArchetypalNMF(Factorization):
     ``sparsity`` it is the archetypal analysis of Javadi and Montanari; with ``weight=0`` it is
     NMF with codes in the simplex.
 
+    With ``weight=None`` it minimises |components_ - hull|^2 subject to
+    |x - code @ components_| <= alpha for every sample x, [A] (3).
+
     Parameters
     ----------
     n_components : int, default=10
@@ -54,9 +63,13 @@ class SparseArchetypalNMF(Factorization):
     sparsity : int, float or None, default=None
         Nonzeros of ``components_`` in all: a number, or a share above 0 and at most 1. None does
         not limit them.
-    weight : float, default=1.0
+    weight : float or None, default=1.0
         How much nearness to the hull of the data counts; without units. See
-        :func:`thalweg.select_weight`.
+        :func:`thalweg.select_weight`. None is the constrained form, with ``alpha``.
+    alpha : float or None, default=None
+        With ``weight=None``: how far a sample may be from the hull of the archetypes, in the
+        units of the data. ``path``, ``widening`` and ``swap_trials`` are not used then, except
+        that data with gaps are completed along a path to a weight of 1 first.
     start : str or array of shape (n_components, n_features), default="auto"
         Where to begin. ``"projections"`` are extreme samples, one after the other projected out;
         ``"robust-projections"`` means of samples next to these; ``"samples"`` and ``"random"``
@@ -82,7 +95,8 @@ class SparseArchetypalNMF(Factorization):
     tol : float, default=1e-5
         The fit ends when a step would change the components by less than this share.
     max_iter : int, default=1000
-        Cap on the sweeps of the last problem of a path.
+        Cap on the sweeps of the last problem of a path; of the constrained form, for each of its
+        two stages.
     random_state : int, Generator, RandomState or None, default=None
         Seed for the starts that need chance.
     callback : callable, optional
@@ -102,29 +116,36 @@ class SparseArchetypalNMF(Factorization):
         How the hull's point next to each archetype is mixed from samples.
     objective_ : float
         What is minimised, a sum over samples. While the fit runs it is that of the problem on
-        the path.
+        the path. Of the constrained form, |components_ - hull|^2.
     path_ : tuple of thalweg.archetypes.path.Stop
-        The problems on the way, with their archetypes; the last one is the one asked for.
+        The problems on the way, with their archetypes; the last one is the one asked for. Not of
+        the constrained form.
     stationarity_ : float
-        Share by which one more step would change the components.
+        Share by which one more step would change the components. Not of the constrained form.
+    feasible_ : bool
+        Only with ``weight=None``: whether all samples are within ``alpha``. If not, the components
+        are the ones that came nearest to it; there may be others.
+    violation_ : float
+        With ``feasible_``: by how much the farthest sample is beyond ``alpha``, 0 if it is not.
     start_ : str
         The start that was kept.
     starts_ : dict of str to float
-        The objective that each start led to.
+        The objective that each start led to; inf for one that led to no feasible components.
     n_iter_, n_swaps_ : int
-        Sweeps of all starts; places that nonzeros changed on the path that was kept.
+        Sweeps of all starts; places that nonzeros changed on the path that was kept. The second
+        not of the constrained form.
     outlier_share_ : float
         0: this model has no outliers.
     bound_ : float
         Only with ``start="mip"`` and data without gaps: a lower bound on |components - hull|^2 for
         all components with ``sparsity`` nonzeros, [A] (22). So no fit has an objective below
-        ``weight * bound_``.
+        ``weight * bound_``, or below ``bound_`` with ``weight=None``.
     gap_ : float
         With ``bound_``: how far it is from the best components found for (22), relative to their
         value. 0 if they are the best ones.
     start_guarantee_ : float
-        With ``bound_``: Proposition 5 of [A], a bound on (objective_ - minimum) / objective_ from
-        the start; inf if ``bound_`` is 0. See Notes.
+        With ``bound_`` and a weight: Proposition 5 of [A], a bound on
+        (objective_ - minimum) / objective_ from the start; inf if ``bound_`` is 0. See Notes.
     history_ : list of Progress
         Only with ``keep_history=True``.
     n_samples_seen_, n_features_in_ : int
@@ -160,6 +181,12 @@ class SparseArchetypalNMF(Factorization):
     >>> model = SparseArchetypalNMF(3, sparsity=2, random_state=0).fit(X)
     >>> sorted((model.components_ > 0).sum(axis=1).tolist())
     [0, 1, 1]
+
+    Every sample within 0.02 of the hull of the archetypes:
+
+    >>> model = SparseArchetypalNMF(3, weight=None, alpha=0.02, random_state=0).fit(X)
+    >>> model.feasible_, model.violation_
+    (True, 0.0)
     """
 
     def __init__(
@@ -167,7 +194,8 @@ class SparseArchetypalNMF(Factorization):
         n_components: int = 10,
         *,
         sparsity: float | None = None,
-        weight: float = 1.0,
+        weight: float | None = 1.0,
+        alpha: float | None = None,
         start: Any = "auto",
         path: int = 8,
         widening: int = 5,
@@ -183,6 +211,7 @@ class SparseArchetypalNMF(Factorization):
         self.n_components = n_components
         self.sparsity = sparsity
         self.weight = weight
+        self.alpha = alpha
         self.start = start
         self.path = path
         self.widening = widening
@@ -213,11 +242,11 @@ class SparseArchetypalNMF(Factorization):
         """
         with undone_on_error(self):
             X = check_data(self, X, reset=True)
-            rows, seen = _completed(X)
+            rows, seen = completed(X)
             planned = self._plan(rows)
         return self._carry_out(*planned, seen, X.dtype)
 
-    def _plan(self, rows: Rows) -> tuple[Problem, "list[_Planned]"]:
+    def _plan(self, rows: Rows) -> tuple[Problem, list[Planned]]:
         """Check the parameters; return the problem, and where to begin."""
         count = parameters.check_count("n_components", self.n_components)
         m, n = rows.shape
@@ -227,13 +256,15 @@ class SparseArchetypalNMF(Factorization):
             return problem, self._runs(problem, count)
 
     def _carry_out(
-        self, problem: Problem, runs: "list[_Planned]", seen: Mask | None, dtype: Any
+        self, problem: Problem, runs: list[Planned], seen: Mask | None, dtype: Any
     ) -> Self:
         """Learn from data whose gaps are filled, wherever they are."""
         m, n = problem.rows.shape
         self._begin(m, dtype)
         with few_threads(n, int(self.n_components), m):
-            ran = [run(problem, partial(_refilled, seen), self._note) for run in runs]
+            if self.weight is None:
+                return self._constrained(problem, runs, seen)
+            ran = [run(problem, partial(refilled, seen), self._note) for run in runs]
             self.starts_ = {run.name: run.ended.point.objective for run in ran}
             ran.sort(key=lambda run: run.ended.point.objective)
             if len(ran) > 1:
@@ -241,10 +272,36 @@ class SparseArchetypalNMF(Factorization):
                 lowest = min(best, key=lambda run: run.ended.point.objective)
                 ran = [self._shown(lowest.searched(problem, self._search(), self._note), problem)]
             self._keep(ran[0])
+        return self._certified(problem.weight if seen is None else None)
+
+    def _constrained(self, problem: Problem, runs: list[Planned], seen: Mask | None) -> Self:
+        """Solve (3) from each start, and keep the best."""
+        alpha, descent = float(cast("float", self.alpha)), self._descent()
+        rows, found = dict[str, Rows](), dict[str, Constrained]()
+        for name, path, _, start in runs:
+            rows[name], state = problem.rows, start()
+            if seen is not None:
+                refill = partial(refilled, seen)
+                _, ended, rows[name] = path.run(problem, state, self._note, refill)
+                state = ended.point.state
+            limits = (alpha, problem.nonzeros, descent)
+            found[name] = solve_constrained(rows[name], state, *limits, self._note)
+        self.starts_ = {n: one.distance if one.feasible else np.inf for n, one in found.items()}
+        self.start_ = min(found, key=lambda name: found[name].rank)
+        best = found[self.start_]
+        # what is kept is what was shown last
+        self._note(problem.at(best.state)._replace(objective=best.distance))
+        self._keep_state(rows[self.start_], best.state)
+        self.feasible_, self.violation_ = best.feasible, max(0.0, best.worst - alpha)
+        return self._certified(problem.weight if seen is None else None)
+
+    def _certified(self, weight: float | None) -> Self:
+        """Publish what the outer approximation proved, unless gaps were filled anew since."""
         certificate = self.__dict__.pop("_certificate", None)
-        if certificate is not None and seen is None:
+        if certificate is not None and weight is not None:
             self.bound_, self.gap_ = certificate.bound, certificate.gap
-            self.start_guarantee_ = certificate.guarantee(problem.weight, self.objective_)
+            if self.weight is not None:
+                self.start_guarantee_ = certificate.guarantee(weight, self.objective_)
         return self
 
     def _encoder(self) -> Encoder:
@@ -255,7 +312,7 @@ class SparseArchetypalNMF(Factorization):
         self.outlier_share_ = 0.0
         self.n_iter_ = 0
         self._dtype = dtype
-        for name in ("history_", "bound_", "gap_", "start_guarantee_"):
+        for name in _SOMETIMES:
             self.__dict__.pop(name, None)  # of an earlier fit
         if self.keep_history:
             self.history_: list[Progress] = []
@@ -270,7 +327,7 @@ class SparseArchetypalNMF(Factorization):
         if self.callback is not None:
             self.callback(progress)
 
-    def _widened(self, run: "_Run", problem: Problem) -> "_Run":
+    def _widened(self, run: Run, problem: Problem) -> Run:
         """Return a run with detours through denser archetypes."""
         if problem.nonzeros is None:
             return run
@@ -279,7 +336,7 @@ class SparseArchetypalNMF(Factorization):
         stops = run.stops + tuple(Stop.of(problem, ended) for ended in found[1:])
         return run._replace(ended=found[-1], stops=stops)
 
-    def _shown(self, run: "_Run", problem: Problem) -> "_Run":
+    def _shown(self, run: Run, problem: Problem) -> Run:
         """Return a run after one more sweep, so that what is kept is what was shown last."""
         problem = replace(problem, rows=run.rows)
         once = replace(self._descent(), max_sweeps=1)
@@ -299,11 +356,14 @@ class SparseArchetypalNMF(Factorization):
         trials = parameters.check_whole("swap_trials", self.swap_trials)
         return LocalSearch(trials if self.local_search else 0, self._descent())
 
-    def _keep(self, run: "_Run") -> None:
-        H, W, T = run.ended.point.state
+    def _keep_state(self, rows: Rows, state: State) -> None:
+        H, W, T = state
         self.components_ = np.ascontiguousarray(H, dtype=self._dtype)
         self.membership_, self.hull_weights_ = W.astype(self._dtype), T.astype(self._dtype)
-        self.labels_ = _nearest(run.rows, H)
+        self.labels_ = _nearest(rows, H)
+
+    def _keep(self, run: Run) -> None:
+        self._keep_state(run.rows, run.ended.point.state)
         self.path_ = run.stops
         self.start_ = run.name
         self.stationarity_ = run.ended.residual
@@ -311,12 +371,29 @@ class SparseArchetypalNMF(Factorization):
 
     def _weight(self) -> float:
         weight: Any = self.weight
+        if weight is None:
+            self._check_alpha()
+            return 1.0  # of the Lagrangian; samples have multipliers
+        if self.alpha is not None:
+            raise ParameterError(
+                f"alpha must be None unless weight is None, got {self.alpha!r}. Set weight=None to "
+                "minimise the distance from the hull with samples within alpha."
+            )
         if not (isinstance(weight, (int, float, np.number)) and 0.0 <= weight < np.inf):
             raise ParameterError(
                 f"weight should be a finite number that is 0 or more, but {weight!r} came. "
                 "Begin with 1; select_weight finds one by held-out samples."
             )
         return float(weight)
+
+    def _check_alpha(self) -> None:
+        alpha: Any = self.alpha
+        number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
+        if not (number and 0.0 < alpha < np.inf):
+            raise ParameterError(
+                f"alpha must be a finite number above 0 with weight=None, got {alpha!r}. It is the "
+                "largest distance of a sample from the hull of the archetypes, in the data's units."
+            )
 
     def _nonzeros(self, k: int, n: int) -> int | None:
         given: Any = self.sparsity
@@ -336,7 +413,7 @@ class SparseArchetypalNMF(Factorization):
             )
         return nonzeros
 
-    def _runs(self, problem: Problem, k: int) -> list["_Planned"]:
+    def _runs(self, problem: Problem, k: int) -> list[Planned]:
         """Return the starts to try, each with its path; all parameters are checked here."""
         parameters.check_callback(self.callback)
         path = Path(parameters.check_count("path", self.path), self._descent())
@@ -347,20 +424,20 @@ class SparseArchetypalNMF(Factorization):
         if not isinstance(self.start, str):
             H = given("start", self.start, (k, problem.rows.shape[1]))
             once = replace(path, count=1)  # a large weight would pull it away
-            return [_Planned("given", once, search, partial(starts.around, problem.rows, H))]
+            return [Planned("given", once, search, partial(starts.around, problem.rows, H))]
         name = parameters.choose("start", self.start, _STARTS)
         if name != "auto":
-            return [_Planned(name, path, search, partial(self._start, name, problem, k, rng))]
+            return [Planned(name, path, search, partial(self._start, name, problem, k, rng))]
         return list(self._automatic(problem, k, path, search, rng))
 
     def _automatic(
         self, problem: Problem, k: int, path: Path, search: LocalSearch, rng: np.random.Generator
-    ) -> Iterator["_Planned"]:
+    ) -> Iterator[Planned]:
         m, n = problem.rows.shape
         for name in _TRIED[: 2 if m * n > _LARGE else None]:
             # a generator for each, so that each is the start that users get by its name
             start = partial(self._start, name, problem, k, deepcopy(rng))
-            yield _Planned(name, path, search, start)
+            yield Planned(name, path, search, start)
 
     def _start(self, name: str, problem: Problem, k: int, rng: np.random.Generator) -> State:
         rows = problem.rows
@@ -395,51 +472,3 @@ def _nearest(rows: Rows, H: Array) -> Indices:
     squares = np.einsum("ij,ij->i", H, H)
     nearest: Indices = np.argmin(squares[:, None] - 2.0 * rows.correlated(H), axis=0)
     return nearest
-
-
-class _Run(NamedTuple):
-    """What a start led to, and the data with their gaps filled at the end."""
-
-    name: str
-    stops: tuple[Stop, ...]
-    ended: Ended
-    rows: Rows
-
-    def searched(self, problem: Problem, search: LocalSearch, watch: Watch) -> "_Run":
-        """Return the run after a local search; its last stop takes that in."""
-        problem = replace(problem, rows=self.rows)
-        ended = search.run(problem, self.ended, watch)
-        if ended is self.ended:
-            return self
-        return self._replace(ended=ended, stops=(*self.stops[:-1], Stop.of(problem, ended)))
-
-
-class _Planned(NamedTuple):
-    """A start, its path, and the search at the end of it."""
-
-    name: str
-    path: Path
-    search: LocalSearch
-    start: Callable[[], State]
-
-    def __call__(self, problem: Problem, refill: Refill, watch: Watch) -> _Run:
-        run = _Run(self.name, *self.path.run(problem, self.start(), watch, refill))
-        return run.searched(problem, self.search, watch)
-
-
-def _refilled(seen: Mask | None, rows: Rows, state: State) -> Rows:
-    """Put the low-rank part into gaps."""
-    return rows if seen is None else Rows(np.where(seen, rows.X, state.W @ state.H))
-
-
-def _completed(X: Any) -> tuple[Rows, Mask | None]:
-    """Return the data with the mean of their feature in gaps, and where there is none."""
-    values = X.data if sparse.issparse(X) else X
-    if not np.isnan(np.sum(values, dtype=np.float64)):
-        return Rows.of(X), None
-    # sums are rounded alike whatever the order in memory
-    dense = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
-    seen = ~np.isnan(dense)
-    known = np.where(seen, dense, 0.0)
-    means = known.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    return Rows.of(np.where(seen, known, means)), seen
