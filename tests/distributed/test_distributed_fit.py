@@ -165,11 +165,19 @@ def test_robust_nmf_converges_as_in_fit(mixed: Array) -> None:
     assert found.n_iter_ == alone.n_iter_ < 200
 
 
-@pytest.mark.parametrize("loss", ["kl", "itakura-saito", "huber", "squared-l2"])
+@pytest.mark.parametrize("loss", ["kl", "itakura-saito", "huber", "squared-l2", "l1", "l2"])
 def test_divergence_nmf_agrees_with_fit(loss: str, counts: Array) -> None:
     found, alone = (DivergenceNMF(3, loss=loss, max_iter=22, random_state=0) for _ in range(2))
     assert_same(distributed.fit(found, counts, block_size=130), alone.fit(counts))
     assert found.n_iter_ == alone.n_iter_
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+def test_blocks_with_and_without_gaps_add_up(loss: str, counts: Array) -> None:
+    X = counts.copy()
+    X[:100][np.random.default_rng(1).random((100, X.shape[1])) < 0.2] = np.nan
+    found, alone = (DivergenceNMF(3, loss=loss, max_iter=12, random_state=0) for _ in range(2))
+    assert_same(distributed.fit(found, X, block_size=130), alone.fit(X))
 
 
 def test_divergence_nmf_of_sparse_counts() -> None:

@@ -12,8 +12,8 @@ from thalweg.estimators import Progress
 from thalweg.estimators._input import check_data
 from thalweg.estimators._parameters import check_count, choose, generator
 from thalweg.estimators._threads import few_threads
-from thalweg.estimators.divergence_nmf import EVERY
-from thalweg.updates.batch_multiplicative import Parts
+from thalweg.estimators.divergence_nmf import EVERY, SOLVERS
+from thalweg.updates.batch_multiplicative import BatchMultiplicative
 
 __all__ = ["run"]
 
@@ -22,6 +22,7 @@ class Shared(NamedTuple):
     """The data sent to all blocks: estimator, dictionary, and the factors of its last rescaling."""
 
     model: Any
+    method: BatchMultiplicative
     W: Array
     size: Array
 
@@ -30,7 +31,7 @@ class BlockState(NamedTuple):
     """The state of a block after a round; the codes stay on the worker."""
 
     H: Any
-    parts: Parts
+    parts: Any
     rows: int
 
 
@@ -44,7 +45,7 @@ class BlockLoss(NamedTuple):
 
 def run(estimator: Any, crew: Crew, plan: Plan) -> None:
     """Fit in rounds, with the iterations of ``DivergenceNMF.fit``."""
-    choose("solver", estimator.solver, ("mu",))
+    choose("solver", estimator.solver, SOLVERS)
     together = len(crew.blocks)
     done = plan.resumed(estimator, together)
     W = estimator.components_.T if done else _begin(estimator, crew)
@@ -52,7 +53,7 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
     watched = estimator.keep_history or estimator.callback is not None or plan.watched
     descent, previous = Descent(estimator, crew, W), np.inf
     for number in range(done + 1, max_rounds + 1):
-        descent.advance()
+        descent.advance(number)
         due = number % EVERY == 0
         if watched or due or number == max_rounds:
             estimator.n_iter_ = number
@@ -64,6 +65,8 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
             if estimator._done(previous):
                 break
             previous = estimator.objective_
+    if done < max_rounds:
+        estimator._end(descent.method, descent.loss)
     estimator._take_usual(sample(crew, estimator).X)
     plan.finish(estimator, max(done, estimator.n_iter_), together)
 
@@ -83,12 +86,14 @@ class Descent:
         self.estimator, self.crew, self.all_blocks = estimator, crew, range(len(crew.blocks))
         self.method = estimator._method()
         self.states: list[Any] = [None for _ in self.all_blocks]
+        self.shared: Any = None
         self._place(self.method.place(W), np.ones(W.shape[1], W.dtype))
 
-    def advance(self) -> None:
+    def advance(self, number: int) -> None:
         """Run one round: update the codes of all blocks, then the dictionary."""
+        self._use(self.method.in_round(number))
         self.states = self.crew.map(
-            "encode-block", _encode, self.all_blocks, self.shared, each=self.states
+            "encode-block", _encode, self.all_blocks, self._sent(), each=self.states
         )
         handles = self.crew.follow("statistics", _report, self.states)
         reports = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
@@ -100,28 +105,46 @@ class Descent:
 
     def evaluate(self) -> None:
         """Record the objective and the share of outliers for the current dictionary."""
-        handles = self.crew.map(
-            "loss-block", _block_loss, self.all_blocks, self.shared, each=self.states
-        )
-        losses = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
-        loss = sum(one.loss for one in losses) / self.estimator.n_samples_seen_
+        losses = self._losses()
         share = sum(one.outliers for one in losses) / max(sum(one.entries for one in losses), 1)
-        self.estimator._note(self.W, loss, share)
+        self.estimator._note(self.W, self._mean(losses), share)
+
+    def loss(self, method: BatchMultiplicative) -> float:
+        """Return the objective of a method for the current dictionary."""
+        self._use(method)
+        return self._mean(self._losses())
+
+    def _losses(self) -> list[BlockLoss]:
+        handles = self.crew.map(
+            "loss-block", _block_loss, self.all_blocks, self._sent(), each=self.states
+        )
+        return [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
+
+    def _mean(self, losses: list[BlockLoss]) -> float:
+        return sum(one.loss for one in losses) / int(self.estimator.n_samples_seen_)
+
+    def _use(self, method: BatchMultiplicative) -> None:
+        if method is not self.method:
+            self.method, self.shared = method, None
 
     def _place(self, W: Array, size: Array) -> None:
-        self.W = W
-        model = travelling(self.estimator, "components_")
-        self.shared = self.crew.share(Shared(model, W, size))
+        self.W, self.size, self.shared = W, size, None
+
+    def _sent(self) -> Any:
+        """Return the data of all blocks, sent anew only if they have changed."""
+        if self.shared is None:
+            model = travelling(self.estimator, "components_")
+            self.shared = self.crew.share(Shared(model, self.method, self.W, self.size))
+        return self.shared
 
 
 def _encode(X: Any, shared: Shared, kept: BlockState | None) -> BlockState | None:
     """Update the codes of a block: the task of a worker in a round."""
-    model, W, size = shared
+    model, method, W, size = shared
     batch = batch_of(model, X, W.dtype)
     if batch is None:
         return None
     V, seen = batch
-    method = model._method()
     with few_threads(len(W), W.shape[1], V.shape[1]):
         H = method.begin(V, W, seen) if kept is None else kept.H * size[:, None]
         H = method.encode(V, W, H, seen)
@@ -135,12 +158,12 @@ def _report(kept: BlockState | None) -> BlockState | None:
 
 def _block_loss(X: Any, shared: Shared, kept: BlockState | None) -> BlockLoss | None:
     """Return the contribution of a block to the objective for the current dictionary."""
-    model, W, size = shared
+    model, method, W, size = shared
     batch = batch_of(model, X, W.dtype)
     if batch is None or kept is None:
         return None
     with few_threads(len(W), W.shape[1], kept.rows):
         H = kept.H * size[:, None]
-        loss = kept.rows * model._method().objective([batch], W, H)
+        loss = kept.rows * method.objective([batch], W, H)
         share, entries = model._share_of(batch, W, H)
     return BlockLoss(loss, share * entries, entries)

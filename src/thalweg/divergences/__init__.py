@@ -6,7 +6,8 @@ frozen dataclass that can be built without arguments, and lives in a file of its
 is found by name or by one of its aliases.
 
 Beyond the contract below a divergence may say ``half_quadratic``: that it is a loss of the
-residual, and its curvature the weights of squares that majorise it.
+residual, and its curvature the weights of squares that majorise it. It then follows
+:class:`HalfQuadratic`, too.
 
 At p = 0 the methods give the limit p -> 0 for the v at hand, which may be inf; none gives NaN
 for finite v, p >= 0. Results have the dtype of the arguments.
@@ -16,7 +17,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from thalweg._typing import Array
 
-__all__ = ["Divergence", "Interval"]
+__all__ = ["Divergence", "HalfQuadratic", "Interval"]
 
 
 class Interval(NamedTuple):
@@ -103,4 +104,27 @@ class Divergence(Protocol):
 
     def outliers(self, v: Array, p: Array) -> Array:
         """Return the part of v - p that the loss takes for outliers; zeros for most."""
+        ...
+
+
+@runtime_checkable
+class HalfQuadratic(Divergence, Protocol):
+    """A loss f of the residual u, or of its length, that weighted squares majorise.
+
+    Where f has a kink, f_e is the loss with a parabola below a floor e. For any u and u~,
+
+        f(u) <= f_e(u) <= f_e(u~) + w (u^2 - u~^2) / 2,  w = weights(u~, e),
+
+    and f_e(u) does not rise when e falls, so that a descent may lower e as it goes. Both methods
+    have the shape of :meth:`curvature`: an entry each, or one for each column.
+    """
+
+    half_quadratic: ClassVar[bool]
+
+    def weights(self, residual: Array, floor: Array) -> Array:
+        """Return the weights w at residuals of shape (F, B), with a floor for each column."""
+        ...
+
+    def smoothed(self, residual: Array, floor: Array) -> Array:
+        """Return f_e."""
         ...

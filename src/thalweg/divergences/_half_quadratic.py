@@ -25,6 +25,17 @@ def inverse(residual: Array, floor: Array | float, scale: float = 1.0) -> Array:
     return np.divide(scale, residual, out=residual)
 
 
+def smoothed(size: Array, floor: Array) -> Array:
+    """Return |u| with the parabola (u^2 / floor + floor) / 2, which touches it, below the floor.
+
+    It is nowhere below |u|, falls with the floor, and has the weights of :func:`inverse`.
+    """
+    least: Array = np.maximum(size, floor)
+    safe = np.where(least > 0.0, least, 1)  # zero, where the floor is
+    bound: Array = (size * (size / safe) + least) / 2
+    return bound
+
+
 def weighted_split(weights: Array, v: Array, p: Array) -> tuple[Array, Array]:
     """Return (neg, pos) of the weighted square w (v - p)^2 / 2."""
     neg = weights * v

@@ -85,6 +85,14 @@ class Huber:
         """Return the weights alpha / max(alpha, |v - p|), which majorise."""
         return inverse(v - p, self._knee, scale=self._knee)
 
+    def weights(self, residual: Array, floor: Array) -> Array:
+        """Return alpha / max(alpha, |u|), an entry each; the floor does not matter."""
+        return inverse(residual.copy(), self._knee, scale=self._knee)
+
+    def smoothed(self, residual: Array, floor: Array) -> Array:
+        """Return the loss, an entry each: it is smooth itself."""
+        return _loss(residual, np.zeros_like(residual), self._knee)
+
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
         """Return w v and w p with the weights w of :meth:`curvature`."""
         return weighted_split(self.curvature(v, p), v, p)

@@ -9,7 +9,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.divergences import Interval
 from thalweg.divergences._blocks import column_sums
-from thalweg.divergences._half_quadratic import inverse, smallest_residual, weighted_split
+from thalweg.divergences._half_quadratic import inverse, smallest_residual, smoothed, weighted_split
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,14 @@ class L1:
     def curvature(self, v: Array, p: Array) -> Array:
         """Return the weights 1 / max(|v - p|, e), which majorise."""
         return inverse(v - p, smallest_residual(v))
+
+    def weights(self, residual: Array, floor: Array) -> Array:
+        """Return 1 / max(|u|, floor), an entry each."""
+        return inverse(residual.copy(), floor)
+
+    def smoothed(self, residual: Array, floor: Array) -> Array:
+        """Return |u|, above it where |u| is below the floor, an entry each."""
+        return smoothed(np.abs(residual), floor)
 
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
         """Return w v and w p with the weights w of :meth:`curvature`."""

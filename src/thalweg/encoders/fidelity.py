@@ -131,6 +131,10 @@ class Fidelity:
         bounded: Array = np.minimum(curvature, (1.0 / least).astype(curvature.dtype))
         return bounded
 
+    def residual(self, P: Array) -> Array:
+        """Return model minus data, zero at gaps."""
+        return self._masked(P - self.V)
+
     def split(self, P: Array) -> tuple[Array, Array]:
         """Return the two nonnegative parts of the derivative of the loss in the codes."""
         neg, pos = self.loss.split(self._data(P), P)

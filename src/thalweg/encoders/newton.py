@@ -19,7 +19,7 @@ from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers.nnls import nnls, prepare
 
-__all__ = ["Newton"]
+__all__ = ["Newton", "quadratic_minimum"]
 
 # Multiplicative updates that bring a cold start near enough for the quadratic to be trusted.
 _WARM = 3
@@ -126,7 +126,7 @@ def _step(
     if fidelity.l2:
         slope += H.dtype.type(fidelity.l2) * H
     curvature = fidelity.curvature(P, _STEEPEST)
-    move = _minimum(fidelity, H, slope, curvature).astype(H.dtype, copy=False) - H
+    move = quadratic_minimum(fidelity, H, slope, curvature).astype(H.dtype, copy=False) - H
     promised = -np.einsum("kb,kb->b", slope, move)
     tried, model, reached, short = _search(fidelity, H, move, value, promised)
     if short.any():
@@ -172,8 +172,19 @@ def _search(
     return tried, model, reached, short | hopeless
 
 
-def _minimum(fidelity: Fidelity, H: Array, slope: Array, curvature: Array) -> Array:
-    """Return the nonnegative minimum of the quadratic with this slope at H and this curvature."""
+def quadratic_minimum(fidelity: Fidelity, H: Array, slope: Array, curvature: Array) -> Array:
+    """Return the nonnegative minimum of the quadratic with this slope at H and this curvature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.divergences.squared_l2 import SquaredL2
+    >>> from thalweg.encoders.fidelity import Fidelity
+    >>> from thalweg.encoders.newton import quadratic_minimum
+    >>> fidelity = Fidelity(SquaredL2(), np.array([[1.0], [3.0]]), np.ones((2, 1)), None)
+    >>> quadratic_minimum(fidelity, np.ones((1, 1)), np.array([[-2.0]]), np.ones((1, 1)))
+    array([[2.]])
+    """
     W, l2 = fidelity.W, fidelity.l2
     K = len(H)
     if curvature.shape[1] == 1:

@@ -1,6 +1,7 @@
 """Codes by projected subgradients: the paper's own encoder, [D] Algorithms 2 and 3."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -69,6 +70,9 @@ class Subgradient:
         Neither is a certificate.
     max_iter : int
         Cap on the number of steps.
+    absolute : bool
+        Whether ``low``, ``high``, Armijo's first trial of 1 and, with ``"polyak"``, ``tol`` are
+        the paper's as printed, in units of their own. It suits data of one size only.
 
     Examples
     --------
@@ -87,6 +91,7 @@ class Subgradient:
     high: float = 1e8
     tol: float = 1e-3
     max_iter: int = 2000
+    absolute: bool = False
 
     def __post_init__(self) -> None:
         if self.step not in get_args(Rule):
@@ -122,6 +127,7 @@ class Subgradient:
     def _start(self, fidelity: Fidelity, H: Array) -> "_Point":
         """Return the first point, with the ends of H and the constant step for each sample."""
         level = fidelity.start()[0]
+        level = np.ones_like(level) if self.absolute else level
         limits = [self.low * level, self.high * level]
         if self._rule() == "constant":  # [D] V-C, beta = 1 / L
             largest = _largest(fidelity, fidelity.curvature(fidelity.V, np.inf), _ROUNDS)
@@ -131,7 +137,8 @@ class Subgradient:
 
     def _descend(self, fidelity: Fidelity, H: Array) -> Codes:
         point = self._start(fidelity, H)
-        advance = _constant if self._rule() == "constant" else _armijo
+        armijo = partial(_armijo, trial=1.0 if self.absolute else None)
+        advance = _constant if self._rule() == "constant" else armijo
         result, alive = point.H.copy(order="F"), np.arange(H.shape[1])
         solved = np.zeros(alive.size, dtype=np.bool_)
         negligible = _NOTHING * point.value
@@ -160,7 +167,7 @@ class Subgradient:
             aim, tired = aim.after(point.value)
             if tired.any():
                 point = point.at(np.where(tired, take(result, alive), point.H))
-            done = stuck | (aim.delta <= self.tol * aim.best)
+            done = stuck | (aim.delta <= self.tol * (1.0 if self.absolute else aim.best))
             if done.any():
                 solved[alive[done]] = True
                 rest = np.flatnonzero(~done)
@@ -234,17 +241,15 @@ def _constant(point: _Point) -> _Point:
     return point.at(point.H - point.limits[2] * point.slope())
 
 
-def _armijo(point: _Point) -> _Point:
+def _armijo(point: _Point, trial: float | None = None) -> _Point:
     """Return the samples after a step that is cut until the objective falls by enough.
 
     [D] Algorithm 3 tests the point before it is projected, which may be negative; its loss is
-    then NaN, and passes. Here the projected point is tested.
+    then NaN, and passes. Here the projected point is tested. The first trial is by default that
+    of the curvature.
     """
     slope = point.slope()
-    curvature = point.fidelity.curvature(point.P, np.inf)
-    curvature = np.where(point.limits[1] > 0.0, curvature, 0.0)  # of nothing it may be infinite
-    first = _FIRST * _inverse(_largest(point.fidelity, curvature, rounds=1))
-    step = np.broadcast_to(first, point.value.shape).copy()
+    step = np.full_like(point.value, trial) if trial is not None else _first_trial(point)
     for _ in range(_TRIALS + 1):
         tried = point.at(point.H - step * slope)
         promised = np.einsum("kb,kb->b", slope, tried.H - point.H)
@@ -253,6 +258,14 @@ def _armijo(point: _Point) -> _Point:
             return tried
         step[short] *= _GAMMA
     return tried.at(np.where(short, point.H, tried.H))
+
+
+def _first_trial(point: _Point) -> Array:
+    """Return a step for each sample that is too long rather than too short."""
+    curvature = point.fidelity.curvature(point.P, np.inf)
+    curvature = np.where(point.limits[1] > 0.0, curvature, 0.0)  # of nothing it may be infinite
+    first = _FIRST * _inverse(_largest(point.fidelity, curvature, rounds=1))
+    return np.broadcast_to(first, point.value.shape).copy()
 
 
 def _polyak(point: _Point, level: Array) -> tuple[_Point, Mask]:

@@ -54,6 +54,8 @@ class Diverging(Factorization):
     loss_: Divergence
     floor_: float
     sparse_: bool
+    # Losses of data with outliers, which singular vectors follow.
+    _misled: tuple[type, ...] = (Huber,)
 
     def _encoder(self) -> Encoder:
         """Return the encoder that users get."""
@@ -122,9 +124,8 @@ class Diverging(Factorization):
         if isinstance(self.init, str):
             parameters.choose("init", self.init, ("auto", "svd", "random", "samples"))
         automatic = isinstance(self.init, str) and self.init == "auto"
-        # Singular vectors follow outliers, and a knee is taken from what they leave; and of data
-        # that are mostly gaps they are single entries that happened to be seen.
-        misled = isinstance(self.loss_, Huber) or _mostly_gaps(batch)
+        # Of data that are mostly gaps singular vectors are single entries that happened to be seen.
+        misled = isinstance(self.loss_, self._misled) or _mostly_gaps(batch)
         init = "random" if automatic and misled else self.init
         bounds = self._constraint()
         W = scaled_dictionary(init, self.frozen_components, count, batch, bounds, rng)

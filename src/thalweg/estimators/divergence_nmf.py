@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import inf
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from thalweg._typing import Array
+from thalweg.divergences import HalfQuadratic
 from thalweg.divergences.huber import Huber
+from thalweg.divergences.l1 import L1
 from thalweg.encoders._problem import times
 from thalweg.encoders.fidelity import coefficients
 from thalweg.estimators import _parameters as parameters
@@ -20,6 +23,7 @@ from thalweg.estimators._threads import few_threads
 from thalweg.estimators._undo import undone_on_error
 from thalweg.updates.batch_fast import BatchFast
 from thalweg.updates.batch_multiplicative import BatchMultiplicative
+from thalweg.updates.batch_reweighted import BatchReweighted
 from thalweg.updates.surrogate import Surrogate
 
 __all__ = ["DivergenceNMF"]
@@ -33,6 +37,10 @@ _AT_ONCE = 256
 # A look at the objective costs as much as a round: without anybody watching, it is taken after
 # every fifth one.
 EVERY = 5
+# Reweighted least squares keep a matrix for every feature, as long as it takes no more numbers
+# than this.
+_LARGEST = 2**26
+SOLVERS = ("auto", "mu", "reweighted")
 # Exact rounds on a sample in which a scale follows the residual; then it is left alone, so that
 # all rounds of the descent lower one and the same objective.
 _SETTLING = 10
@@ -47,9 +55,9 @@ class DivergenceNMF(Diverging):
     """Nonnegative low-rank components of a matrix, under the loss that fits its noise.
 
     Minimises the mean of d(x | codes @ components_) over codes and components by multiplicative
-    updates, none of which raises it. The data stay as they are: sparse ones are made dense a
-    block of rows at a time, or visited only where they are not zero. For data that still arrive,
-    and for a faster fit, use :class:`OnlineNMF`.
+    updates, or by reweighted least squares where the loss is robust. The data stay as they are:
+    sparse ones are made dense a block of rows at a time, or visited only where they are not zero.
+    For data that still arrive, and for a faster fit, use :class:`OnlineNMF`.
 
     Parameters
     ----------
@@ -58,9 +66,14 @@ class DivergenceNMF(Diverging):
     loss : str or Divergence, default="kl"
         The divergence d; see :class:`OnlineNMF`. Huber's loss without a knee takes it from the
         noise of a sample of the rows, before the descent begins.
-    solver : {"mu"}, default="mu"
-        Multiplicative updates of all codes and of all components in turn, with the exponents of
-        Fevotte and Idier (2011); half-quadratic weights for ``"huber"``, ``"l1"`` and ``"l2"``.
+    solver : {"auto", "mu", "reweighted"}, default="auto"
+        ``"mu"`` multiplies all codes and all components in turn, with the exponents of Fevotte
+        and Idier (2011), and half-quadratic weights for ``"huber"``, ``"l1"`` and ``"l2"``; no
+        round raises the loss. ``"reweighted"``, for these three only, minimises the weighted
+        squares exactly; see :class:`thalweg.updates.batch_reweighted.BatchReweighted`. Under
+        ``"l1"`` and ``"l2"`` multiplicative updates freeze: an entry that fits holds all codes
+        of its sample. ``"auto"`` is ``"reweighted"`` for the three losses unless
+        n_features * n_components**2 is above 2**26, and ``"mu"`` else.
     constraint : str or Prox, default="l2-ball"
         Set of each component: ``"nonnegative"``, ``"l2-ball"``, ``"l1-ball"``, ``"simplex"``,
         ``"elastic-net-ball"``, ``"box"``, or an object of theirs. All but the box are met by
@@ -75,7 +88,8 @@ class DivergenceNMF(Diverging):
         First components: singular vectors of the first samples, one sign of each, with the mean
         sample mixed in; uniform numbers times the mean of each feature; or samples. ``"auto"`` is
         the first if there are more than ``n_components`` samples and features to begin with, no
-        more than half of their entries are gaps, and the loss is not Huber's; else the second.
+        more than half of their entries are gaps, and the loss is neither ``"l1"`` nor
+        Huber's, which expect outliers; else the second.
     tol : float, default=1e-4
         Relative decrease of the objective in a round, the mean of five, below which the fit
         ends; also the relative accuracy of the codes that users get.
@@ -104,7 +118,9 @@ class DivergenceNMF(Diverging):
     n_iter_ : int
         Number of rounds.
     history_ : list of Progress
-        Only with ``keep_history=True``.
+        Only with ``keep_history=True``. The objective never rises. With ``"reweighted"`` it is
+        the smoothed loss of the round, an upper bound that falls to the loss; the last is the
+        loss itself.
     n_samples_seen_, n_features_in_ : int
         Counts.
 
@@ -127,12 +143,14 @@ class DivergenceNMF(Diverging):
     True
     """
 
+    _misled = (Huber, L1)
+
     def __init__(
         self,
         n_components: int = 10,
         *,
         loss: Any = "kl",
-        solver: str = "mu",
+        solver: str = "auto",
         constraint: Any = "l2-ball",
         code_penalty: Any = None,
         frozen_components: Any = None,
@@ -172,7 +190,7 @@ class DivergenceNMF(Diverging):
             The fitted estimator.
         """
         count = parameters.check_count("n_components", self.n_components)
-        parameters.choose("solver", self.solver, ("mu",))
+        parameters.choose("solver", self.solver, SOLVERS)
         cap = parameters.check_count("max_iter", self.max_iter)
         rng = parameters.generator(self.random_state)
         with undone_on_error(self):
@@ -190,6 +208,7 @@ class DivergenceNMF(Diverging):
         """Return the first dictionary, from some rows."""
         parameters.check_callback(self.callback)
         self._prepare(rows)
+        self._method()  # a wrong parameter of it is told before anything is learned
         sample = self._batch(rows)
         for name in ("history_", "usual_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -203,6 +222,7 @@ class DivergenceNMF(Diverging):
         watched = self.keep_history or self.callback is not None
         previous = np.inf
         for round_ in range(1, cap + 1):
+            method = method.in_round(round_)
             W, H = method.sweep(blocks(), W, H)
             due = round_ % EVERY == 0
             if watched or due or round_ == cap:
@@ -212,6 +232,16 @@ class DivergenceNMF(Diverging):
                 if self._done(previous):
                     break
                 previous = self.objective_
+        self._end(method, lambda last: last.objective(blocks(), W, H))
+
+    def _end(self, method: BatchMultiplicative, objective: Callable[[Any], float]) -> None:
+        """Note the loss itself in the place of the smoothed one."""
+        last = method.in_round(inf)
+        if last is method:
+            return
+        self.objective_ = objective(last)
+        if self.keep_history:
+            self.history_[-1] = self.history_[-1]._replace(objective=self.objective_)
 
     def _done(self, previous: float) -> bool:
         """Tell whether the objective has hardly fallen since it was looked at last."""
@@ -262,7 +292,16 @@ class DivergenceNMF(Diverging):
 
     def _method(self) -> BatchMultiplicative:
         l1, l2 = coefficients(self._code_penalty())
-        return BatchMultiplicative(self.loss_, self._constraint(), l1, l2, self._frozen())
+        common = self._constraint(), l1, l2, self._frozen()
+        if self.solver == "reweighted" or (self.solver == "auto" and self._robust):
+            return BatchReweighted(self.loss_, *common)  # type: ignore[arg-type]
+        return BatchMultiplicative(self.loss_, *common)
+
+    @property
+    def _robust(self) -> bool:
+        """Whether the loss has half-quadratic weights, and there is room for their matrices."""
+        numbers = self.n_features_in_ * int(self.n_components) ** 2
+        return isinstance(self.loss_, HalfQuadratic) and numbers <= _LARGEST
 
     def _blocks(self, X: Any) -> Blocks:
         """Return what yields the data a block of rows at a time, as often as it is called."""

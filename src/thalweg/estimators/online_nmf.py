@@ -12,6 +12,7 @@ from thalweg.divergences.huber import Huber
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.fidelity import coefficients
 from thalweg.encoders.multiplicative import Multiplicative as MultiplicativeCodes
+from thalweg.encoders.subgradient import Subgradient as SubgradientCodes
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._divergence import Diverging
@@ -28,6 +29,8 @@ from thalweg.updates.surrogate import Surrogate
 __all__ = ["OnlineNMF"]
 
 _SOLVERS = ("fast", "mu", "spsgd")
+_STEP_RULES = ("scaled", "absolute")
+_CODES = ("exact", "subgradient")
 # How fast the samples encoded by the first, poor dictionaries lose their weight.
 _FADE = 8.0
 # While learning, codes need not be as accurate as those that users get.
@@ -58,12 +61,19 @@ class OnlineNMF(Diverging, Streaming):
         the components by a quadratic that keeps the loss's curvature; on data with less than a
         tenth of entries that are not zero, under a loss that need not see the zeros, both are
         multiplicative. ``"mu"`` is multiplicative always (Lefevre et al., 2011), ``"spsgd"`` the
-        paper's stochastic projected subgradient method, with the codes of ``"fast"``: the paper
-        asks for a minimum, and its own way there
-        (:class:`thalweg.encoders.subgradient.Subgradient`) is longer.
+        paper's stochastic projected subgradient method.
     step : tuple of float, default=(1.0, 2e4)
         ``solver="spsgd"`` only: a and b of the steps a / (1 + n / b) after n samples, in units
         of the inverse curvature. The paper's a = b = 2e4 is (1.0, 2e4); b = inf keeps the step.
+    step_rule : {"scaled", "absolute"}, default="scaled"
+        ``solver="spsgd"`` only. ``"absolute"`` is the paper's step as printed, a / (b + n) without
+        curvature, where its a and b are (2e4, 2e4): results depend on the units of the data, and
+        for entries of about 1000 the components go to the bounds of their set.
+    codes : {"exact", "subgradient"}, default="exact"
+        ``solver="spsgd"`` only: the codes of the batches. ``"exact"`` are those of ``"fast"``, the
+        minimum that the paper asks for. ``"subgradient"`` is the paper's own, longer way to it,
+        Algorithms 2 and 3 (:class:`thalweg.encoders.subgradient.Subgradient`); with
+        ``step_rule="absolute"`` its bounds and trial steps are as printed, too.
     constraint : str, Prox or None, default="l2-ball"
         Set of each component: ``"nonnegative"``, ``"l2-ball"``, ``"l1-ball"``, ``"simplex"``,
         ``"elastic-net-ball"``, ``"box"``, or an object of :mod:`thalweg.prox`. None, with
@@ -140,6 +150,8 @@ class OnlineNMF(Diverging, Streaming):
         loss: Any = "kl",
         solver: str = "fast",
         step: tuple[float, float] = (1.0, 2e4),
+        step_rule: str = "scaled",
+        codes: str = "exact",
         constraint: Any = "l2-ball",
         code_penalty: Any = None,
         frozen_components: Any = None,
@@ -157,6 +169,8 @@ class OnlineNMF(Diverging, Streaming):
         self.loss = loss
         self.solver = solver
         self.step = step
+        self.step_rule = step_rule
+        self.codes = codes
         self.constraint = constraint
         self.code_penalty = code_penalty
         self.frozen_components = frozen_components
@@ -183,7 +197,9 @@ class OnlineNMF(Diverging, Streaming):
             return Surrogate(**common)
         if solver == "spsgd":
             common |= {"constraint": None} if self.constraint is None else {}
-            return Subgradient(self.loss_, schedule=self._schedule(), **common)
+            parameters.choose("codes", self.codes, _CODES)
+            common |= {"schedule": self._schedule(), "absolute": self._absolute}
+            return Subgradient(self.loss_, **common)
         l1, l2 = coefficients(self._code_penalty())
         common |= {"loss": self.loss_, "code_l1": l1, "code_l2": l2}
         large = self.n_features_in_ * int(self.n_components) ** 2 > _LARGEST
@@ -211,6 +227,10 @@ class OnlineNMF(Diverging, Streaming):
         if isinstance(update, Subgradient) and update.constraint is None:
             return update.inside(W, W[:, : update.frozen])  # the paper's set bounds rows, too
         return W
+
+    @property
+    def _absolute(self) -> bool:
+        return parameters.choose("step_rule", self.step_rule, _STEP_RULES) == "absolute"
 
     def _schedule(self) -> tuple[float, float]:
         try:
@@ -249,6 +269,11 @@ class OnlineNMF(Diverging, Streaming):
     def _tune(self, batch: Batch) -> Encoder:
         if self.solver == "mu":
             return MultiplicativeCodes(self.loss_, self._code_penalty(), tol=float(self.tol))
+        if self.solver == "spsgd" and self.codes == "subgradient":
+            tol = _LOOSER * float(self.tol)
+            return SubgradientCodes(
+                self.loss_, self._code_penalty(), tol=tol, absolute=self._absolute
+            )
         return self._encoder_for(self.loss_, _LOOSER)
 
     def _observe(self, batch: Batch, codes: Codes, W: Array) -> None:

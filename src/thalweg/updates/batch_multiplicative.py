@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -144,12 +144,17 @@ class BatchMultiplicative:
         """Return the codes of a block to begin with: equal ones for each sample."""
         return fidelity_of(self.loss, V, W, seen).start()
 
+    def in_round(self, number: float) -> Self:
+        """Return the method for a round; here all are alike."""
+        return self
+
     def sweep(self, blocks: Iterable[Block], W: Array, H: Array) -> tuple[Array, Array]:
         """Return dictionary and codes after one round over all samples.
 
         The columns of H belong to those of the blocks, one block after the other.
         """
-        H, begin, total = H.copy(order="F"), 0, None
+        H, begin = H.copy(order="F"), 0
+        total: Any = None
         for V, seen in blocks:
             mine = slice(begin, begin + V.shape[1])
             H[:, mine] = self.encode(V, W, H[:, mine], seen)
@@ -196,10 +201,13 @@ class BatchMultiplicative:
             mine = H[:, begin : begin + V.shape[1]]
             for columns, fidelity in self._pieces(V, W, seen):
                 codes = take(mine, columns)
-                values = fidelity.value(fidelity.model(codes), codes)
-                total += float(np.sum(values, dtype=np.float64))
+                total += float(np.sum(self._values(fidelity, codes), dtype=np.float64))
             begin += V.shape[1]
         return total / max(begin, 1)
+
+    def _values(self, fidelity: Fidelity, H: Array) -> Array:
+        """Return the objective of each sample."""
+        return fidelity.value(fidelity.model(H), H)
 
     def _placed(self, W: Array) -> tuple[Array, Array]:
         """Return W with its free columns in the set, and by how much they were too large."""
@@ -214,6 +222,10 @@ class BatchMultiplicative:
         free: Mask = np.arange(W.shape[1]) >= self.frozen
         return free
 
+    def _width(self, W: Array) -> int:
+        """Return how many numbers of work a sample takes."""
+        return int(max(W.shape))
+
     def _pieces(
         self, V: Any, W: Array, seen: Mask | None, H: Array | None = None
     ) -> Iterator[tuple[Indices | slice, Fidelity]]:
@@ -223,7 +235,7 @@ class BatchMultiplicative:
         """
         whole = fidelity_of(self.loss, V, W, seen, self.code_l1, self.code_l2)
         B = V.shape[1]
-        size = max(B, 1) if sparse.issparse(V) else max(16, _ENTRIES // max(W.shape))
+        size = max(B, 1) if sparse.issparse(V) else max(16, _ENTRIES // self._width(W))
         for begin in range(0, B, size):
             columns: Indices | slice = slice(begin, min(begin + size, B))
             if H is not None and not (alive := H[:, columns].any(axis=0)).all():

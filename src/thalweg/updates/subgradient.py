@@ -110,6 +110,9 @@ class Subgradient:
     schedule : tuple of float
         a and b. With a = 1 and b = 2e4 eta is the paper's, whose a = b = 2e4; with b = inf it is
         constant, as in Wang et al. (2013), and the dictionary never settles.
+    absolute : bool
+        Whether the step is the paper's as printed, eta = a / (b + n) and no curvature: then
+        a = b = 2e4 is the paper's schedule. It suits data of one size only.
     frozen : int
         So many first columns of W never change.
     forgetting, fade : float
@@ -138,9 +141,15 @@ class Subgradient:
     frozen: int = 0
     forgetting: float = 1.0
     fade: float = 0.0
+    absolute: bool = False
 
     def __post_init__(self) -> None:
         a, b = self.schedule
+        if self.absolute and not np.isfinite(b):
+            raise ParameterError(
+                f"schedule must be two finite numbers for absolute steps, got {self.schedule!r}. "
+                "Use (2e4, 2e4), say."
+            )
         if not (0.0 < a < np.inf and b > 0.0 and 0.0 <= self.epsilon < 1.0):
             raise ParameterError(
                 f"schedule should be two positive numbers and epsilon a number below 1, but "
@@ -174,6 +183,9 @@ class Subgradient:
         """Go against a subgradient, at the pace of the curvature so far."""
         own = Scales(latest.usual, latest.objective, latest.weight, latest.n_samples)
         state = joined(state, own, self.forgetting, self.fade)
+        if self.absolute:
+            moved = W - W.dtype.type(self._eta(state)) * latest.G
+            return self.inside(moved, W[:, : self.frozen]), state  # [D] (11), as printed
         scale = np.maximum(
             state.curvature / W.dtype.type(self._eta(state)),
             latest.actual / W.dtype.type(_SURPRISE),
@@ -205,7 +217,8 @@ class Subgradient:
         """Return the paper's step: [D] VIII-C has a / (tau t + b) after t batches of tau."""
         a, b = self.schedule
         memory = np.inf if self.forgetting == 1.0 else 1.0 / (1.0 - self.forgetting)
-        return float(a / (1.0 + min(float(state.n_samples), memory) / b))
+        n = min(float(state.n_samples), memory)
+        return float(a / (b + n) if self.absolute else a / (1.0 + n / b))
 
 
 def nearest(W: Array, epsilon: Array | float) -> Array:
