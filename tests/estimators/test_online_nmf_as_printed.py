@@ -105,7 +105,8 @@ def test_codes_by_subgradients_end_near_exact_ones(loss: str, rule: str) -> None
 def test_polyaks_steps_end_within_the_printed_tolerance() -> None:
     """[D] V-C: within delta_tol of the minimum, here that of a linear program."""
     V, W = data()[:10].T, first().T
-    codes = SubgradientCodes(L1(), tol=0.01, absolute=True).encode(V, W)
+    codes = SubgradientCodes(L1(), tol=0.01, max_iter=20_000, absolute=True).encode(V, W)
+    assert codes.solved.all()
     cost = np.r_[np.zeros(K), np.ones(2 * F)]
     equal = np.hstack([W, np.eye(F), -np.eye(F)])
     best = np.array([linprog(cost, A_eq=equal, b_eq=v).fun for v in V.T])
