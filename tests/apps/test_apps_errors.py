@@ -116,7 +116,7 @@ def test_a_model_for_other_data(tmp_path, out):
     X = np.random.default_rng(0).random((30, 4))
     model = apps.factor(X, tmp_path / "first", components=2).files["model"]
     assert_raises(apps.apply, model, X[:, :3], out, match="must have 4 features .* got 3")
-    assert_raises(apps.apply, tmp_path / "none.thalweg", X, out, match="no such file")
+    assert_raises(apps.apply, tmp_path / "none.thalweg", X, out, match="does not exist")
 
 
 def test_samples_that_are_not_images(out):

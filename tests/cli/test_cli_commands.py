@@ -122,7 +122,7 @@ def test_columns_and_options_of_sources(run, place):
         (["factor", "wells.csv", "--set", "rank=3"], "got 'rank'"),
         (["factor", "wells.csv", "--resume"], "resume must be False without a checkpoint folder"),
         (["topics", "news.txt", "--stop-words", "none.txt"], "none.txt must be a file of words"),
-        (["apply", "none.thalweg", "wells.csv"], "no such file"),
+        (["apply", "none.thalweg", "wells.csv"], "a path that does not exist"),
         (["track", "wells.csv", "--out", "wells.csv"], "must be a folder, got the file"),
         (["track", "wells.csv", "--out", "faces"], "which is not empty"),
     ],

@@ -21,7 +21,7 @@ from thalweg.apps._streams import length, pictures, read_batch_size
 from thalweg.errors import ParameterError
 from thalweg.streams import Stream
 
-__all__ = ["METHODS", "Options", "work"]
+__all__ = ["METHODS", "Options", "separate_video"]
 
 METHODS = ("robust-online-nmf", "petrels-admm")
 _MAX_COMPONENTS = 3
@@ -52,7 +52,7 @@ class Options(NamedTuple):
             )
 
 
-def work(
+def separate_video(
     run: Run, out: str | PathLike[str] | None, options: Options, truth: Truth | None = None
 ) -> Result:
     """Separate a video; with the truth, also compute scores."""

@@ -76,7 +76,7 @@ def apply(
     check_parts(parts)
     if not Path(model).is_file():
         raise InputError(
-            f"{model} must be a saved model, got no such file. Pass the file model.thalweg of "
+            f"{model} must be a saved model, got a path that does not exist. Pass model.thalweg of "
             "another job."
         )
     saved = checkpoint.load(model)

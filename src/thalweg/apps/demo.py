@@ -10,7 +10,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.apps._figures import Truth
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._separation import Options, work
+from thalweg.apps._separation import Options, separate_video
 from thalweg.streams import Batch
 
 __all__ = ["demo"]
@@ -83,4 +83,4 @@ def demo(
     scene = synthetic.moving_scene(frames, shape, random_state=run.seed)
     film = _Film(scene.frames, scene.shape)
     truth = Truth(scene.background, scene.mask)
-    return work(replace(run, source=film), run.folder(out), Options(), truth)
+    return separate_video(replace(run, source=film), run.folder(out), Options(), truth)

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from thalweg.apps._mask import THRESHOLD
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._separation import METHODS, Options, work
+from thalweg.apps._separation import METHODS, Options, separate_video
 
 __all__ = ["separate"]
 
@@ -65,4 +65,4 @@ def separate(
     """
     run = Run("separate", source, **common)
     options = Options(method, levels, frames, colour, size)
-    return work(run, out, options)
+    return separate_video(run, out, options)

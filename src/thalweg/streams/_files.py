@@ -17,7 +17,7 @@ def existing_file(source: str | PathLike[str]) -> Path:
     """Return the path of a file; raise if it does not exist."""
     path = Path(source)
     if not path.is_file():
-        kind = "a folder" if path.is_dir() else "no such file"
+        kind = "a folder" if path.is_dir() else "a path that does not exist"
         raise InputError(
             f"{path} must be a file, got {kind}. Relative paths start at {Path.cwd()}."
         )
