@@ -168,7 +168,8 @@ class OuterApproximation:
         """Alternate between F at a support and the best support by all cuts so far."""
         deadline = monotonic() + self.seconds
         size = float(rows.squares.max(initial=0.0))
-        unit = 2.0 ** round(np.log2(size)) if size > 0.0 else 1.0
+        # a power of two near the mean square of an entry, which cuts have as coefficients
+        unit = 2.0 ** round(np.log2(size / rows.shape[1])) if size > 0.0 else 1.0
         alike = self.anchors is None
         master = Master(self.k, rows.shape[1], nonzeros, alike=alike, unit=unit)
         supports = self._first(rows, nonzeros) if start is None else [(start > 0).astype(float)]
@@ -205,16 +206,18 @@ class OuterApproximation:
         its minimum over T is phi minus the gap <slope, T> - min slope. So a cut is valid
         however far from the best T it was made.
         """
-        bounds, V = self._bounds(rows)[None] * Y, self._shares(rows, T)
+        bounds = self._bounds(rows)[None] * Y
         whole = rows.gram is not None and bool(np.all((Y == 0.0) | (Y == 1.0)))
-        V = self._solved(rows, Y, V) if whole else self._descended(rows, bounds, V)
+        V = self._solved(rows, Y, T) if whole else self._descended(rows, bounds, T)
         upper, gaps, excess = self._certified(rows, bounds, V)
         lower = np.maximum(upper - gaps, 0.0)
         return SupportValue(upper, lower, -2.0 * self._bounds(rows) * excess, self._weights(V))
 
-    def _solved(self, rows: Rows, Y: Array, V: Array) -> Array:
+    def _solved(self, rows: Rows, Y: Array, T: Array | None) -> Array:
         """Minimise |T X|^2 outside of a support, where it has no bounds: (25) for Y of 0 and 1."""
-        solution = V.copy()
+        # without a start the active set begins at a vertex: few samples have weight in the end
+        start = None if T is None else self._shares(rows, T)
+        solution = np.empty((self.k, rows.shape[0]))
         for i, chosen in enumerate(Y):
             outside = rows.columns(np.flatnonzero(chosen == 0.0).tolist())
             gram = outside @ outside.T
@@ -222,11 +225,13 @@ class OuterApproximation:
             if self.anchors is not None:
                 target[0] = -self.share * (1.0 - self.share) * gram[self.anchors[i]]
             gram *= (1.0 - self._kept) ** 2
-            solution[i], _ = simplex_least_squares(gram, target, V[i : i + 1])
+            begin = None if start is None else start[i : i + 1]
+            solution[i], _ = simplex_least_squares(gram, target, begin)
         return solution
 
-    def _descended(self, rows: Rows, bounds: Array, V: Array) -> Array:
+    def _descended(self, rows: Rows, bounds: Array, T: Array | None) -> Array:
         """Take accelerated projected gradient steps until the certificate is small enough."""
+        V = self._shares(rows, T)
         curve = 2.0 * (1.0 - self._kept) ** 2 * self._norm(rows) ** 2
         ahead, t = V, 1.0
         for step in range(1, _STEPS + 1):
