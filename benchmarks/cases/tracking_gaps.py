@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _threads
+from benchmarks._findings import Finding
 from benchmarks._table import number, table
 from benchmarks._trackers import COLOURS, OURS, curve, estimator, picture
 from thalweg import synthetic
@@ -196,3 +197,42 @@ def _no_later(ours: int | None, other: int | None) -> bool:
 
 def _word(held: bool) -> str:
     return "yes" if held else "NO"
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return who ends lower and recovers first, and who does not recover."""
+    factors, lost, later, prompt = [], [], [], []
+    for setting in result["settings"]:
+        methods = setting["methods"]
+        ours = methods[OURS]["variants"][methods[OURS]["best"]]
+        for kind, method in methods.items():
+            own = method["variants"][method["best"]]
+            if kind == OURS:
+                continue
+            factors.append(own["final"] / ours["final"])
+            prompt.append(_no_later(ours["recovery"][0], own["recovery"][0]))
+            if own["recovery"][0] is None:
+                lost.append(setting)
+            fastest = method["fastest"][0]
+            if fastest is not None and fastest < ours["recovery"][0]:
+                later.append(ours["recovery"][0] - fastest)
+    small = {(setting["n"], setting["missing"]) for setting in lost}
+    return [
+        Finding(
+            "`PetrelsADMM` ends below the best variants of PETRELS and GROUSE in every setting, "
+            f"{min(factors):.1f} to {max(factors):.0f} times, and is back at 0.1 no later than "
+            "these.",
+            min(factors) > 1.0 and all(prompt),
+        ),
+        Finding(
+            "Variants of these that end higher can be back first, by up to "
+            f"{max(later, default=0)} samples.",
+            bool(later),
+        ),
+        Finding(
+            "That all three recover does not hold for n = 30 with 80 to 90 % missing, where "
+            f"samples show three to six entries for two codes: in {len(lost)} of {len(factors)} "
+            "comparisons the other's best variant does not come back to 0.1.",
+            bool(lost) and small <= {(30, 0.8), (30, 0.9)},
+        ),
+    ]

@@ -18,9 +18,6 @@ Measures
 Claim
     F1 of PetrelsADMM at least 0.95 at intensity 5, density 20 %, SNR 10 and 20 dB. On equal terms,
     both with the best threshold, no lower than GRASTA's anywhere.
-Note
-    Both goals of F1 that are missed have noise of the size of many outliers: who knows the clean
-    data (*ceiling*) hardly does better, and at 10 dB misses the goal, too.
 """
 
 from typing import Any
@@ -28,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _threads
+from benchmarks._findings import Finding
 from benchmarks._table import number, table
 from benchmarks._trackers import OURS, estimator
 from thalweg import synthetic
@@ -141,3 +139,35 @@ def report(result: dict[str, Any]) -> str:
         f"F1 no lower than GRASTA's, only GRASTA with the best: {sum(ahead)} of {len(ahead)}",
     ]
     return "\n".join(lines)
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return F1 of Fig. 5 in both readings, and who is ahead of whom."""
+    f1 = {
+        (row["noise"], row["snr"]): {name: own["f1"] for name, own in row["scores"].items()}
+        for row in result["rows"]
+        if row["figure"] == "Fig. 5"
+    }
+    relative, absolute = ([f1[noise, snr] for snr in (10.0, 20.0)] for noise in NOISES)
+    all_rows = [row["scores"] for row in result["rows"]]
+    ahead = sum(own["Grasta"]["f1"] > own[OURS]["f1"] for own in all_rows)
+    equal = sum(own["ours, best"]["f1"] >= own["Grasta"]["f1"] for own in all_rows)
+    return [
+        Finding(
+            "Fig. 5, sizes relative to the signal: F1 of `PetrelsADMM` is "
+            f"{relative[0][OURS]:.3f} at 10 dB and {relative[1][OURS]:.3f} at 20 dB.",
+            min(own[OURS] for own in relative) >= GOAL,
+        ),
+        Finding(
+            f"Absolute sizes: {absolute[0][OURS]:.3f} and {absolute[1][OURS]:.3f}, below the goal "
+            "of 0.95. Noise is then of the size of many outliers: who knows the clean data has "
+            f"{absolute[0]['ceiling']:.3f} and {absolute[1]['ceiling']:.3f}.",
+            max(own[OURS] for own in absolute) < GOAL,
+        ),
+        Finding(
+            "A threshold on GRASTA's residuals, chosen with the truth at hand, is ahead of "
+            f"`PetrelsADMM` as it comes in {ahead} of {len(all_rows)} settings. With a threshold "
+            f"chosen in the same way `PetrelsADMM` is no lower in {equal}.",
+            ahead > len(all_rows) / 2 and equal > ahead,
+        ),
+    ]

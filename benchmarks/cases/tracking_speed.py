@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import _threads
+from benchmarks._findings import Finding
 from benchmarks._measure import round_robin
 from benchmarks._table import number, table
 from benchmarks._trackers import HOMES, OURS, estimator, there
@@ -224,3 +225,22 @@ def report(result: dict[str, Any]) -> str:
 
 def _word(held: bool) -> str:
     return "met" if held else "NOT MET"
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return the times of ``PetrelsADMM``."""
+    us, frames = result["small"][OURS]["us_per_sample"], result["frames"].values()
+    numpy, stream = ([row[key] for row in frames] for key in ("over_numpy", "over_stream"))
+    goals = result["goals"]
+    return [
+        Finding(
+            f"A sample of n = 50 takes {us:.1f} us.",
+            us <= goals["us_per_sample"],
+        ),
+        Finding(
+            f"A frame of 25,344 pixels is {min(numpy):.0f} to {max(numpy):.0f} times as fast as "
+            f"the NumPy twin, and takes {min(stream):.1f} to {max(stream):.1f} times as long as "
+            "reading and writing the state once.",
+            min(numpy) >= goals["over_numpy"] and max(stream) <= goals["over_stream"],
+        ),
+    ]
