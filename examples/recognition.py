@@ -30,7 +30,8 @@ TRIALS, PASSES = 3, 2
 CHUNK = 20
 METHODS: dict[str, Callable[[int, int], Any]] = {
     "OR-NMF": lambda K, n: ORNMF(K, buffer_size=None, horizon=PASSES * n),
-    "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=20, horizon=PASSES * n),
+    # the buffer of [R] II-C
+    "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=min(-(-n // 10), 20), horizon=PASSES * n),
     "WOR-NMF": lambda K, n: ORNMF(
         K, buffer_size=None, window=CHUNK, horizon=-(-PASSES * n // CHUNK)
     ),
@@ -38,7 +39,7 @@ METHODS: dict[str, Callable[[int, int], Any]] = {
     "OMF-DA": lambda K, n: rivals.omf_da(K, batch_size=CHUNK),
     "ONMF": lambda K, n: rivals.onmf(K, batch_size=min(K, n)),
     "INMF": lambda K, n: rivals.inmf(K, batch_size=CHUNK),
-    "PCA": lambda K, n: PCA(K, svd_solver="full"),  # not online, and not in the paper
+    "PCA": lambda K, n: PCA(min(K, n), svd_solver="full"),  # not online, and not in the paper
 }
 COLOURS = ("#1b6ca8", "#5aa9e6", "#0b3954", "#d1495b", "#e09f3e", "#2e933c", "#7a7a7a", "#9b5de5")
 INK = "#222a33"
@@ -87,6 +88,7 @@ def recognise(
         model = METHODS[method](rank, int(chosen.sum()))
         if method != "PCA":
             first = rng.random((rank, X.shape[1]))
+            first /= first.sum(axis=1, keepdims=True)  # a point of the simplex, for all methods
             model.set_params(epochs=PASSES, init=first, random_state=trial)
         shares.append(accuracy(model.fit(X[chosen]).components_, X, labels, chosen))
     return Score(float(np.mean(shares)), float(np.std(shares)), time.perf_counter() - begin)

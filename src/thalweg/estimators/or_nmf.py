@@ -23,7 +23,8 @@ __all__ = ["ORNMF"]
 
 # Relative accuracy of codes that have no closed form.
 _CODES = 1e-4
-# [R] II-C keeps 20 samples; fewer than twice as many as components leave these undetermined.
+# [R] II-C keeps min(ceil(n / 10), 20) samples. A stream has no n, and partial_fit has to do what
+# fit does, so short data keep 20, too; fewer than 2 K leave the components undetermined.
 _FEWEST, _FOR_EACH = 20, 2
 
 
@@ -42,7 +43,8 @@ class ORNMF(Diverging, Streaming):
     buffer_size : "auto", int or None, default="auto"
         Samples that are remembered. None remembers all of them, and memory and time of a step
         grow with the stream: the paper's Algorithm 1 (OR-NMF); a number is Algorithm 3
-        (MOR-NMF). ``"auto"`` is 20, twice ``n_components`` or ``window``, whichever is most.
+        (MOR-NMF). ``"auto"`` is 20, twice ``n_components`` or ``window``, whichever is most. The
+        paper has ``min(ceil(n_samples / 10), 20)``.
     window : int, default=1
         Samples between two changes of the components; more than 1 is the paper's WOR-NMF.
     loss : str or Divergence, default="squared"

@@ -128,9 +128,8 @@ class Incremental:
         return self._objective(W, state, self._weight(W, state))
 
     def _objective(self, W: Array, state: Statistics, mu: float) -> float:
-        # W' and B' are rows in memory, which A W' keeps them
-        atoms, target = W.T, state.B.T
-        smooth = 0.5 * np.vdot(state.A @ atoms, atoms) - np.vdot(atoms, target)
+        # the transposes are contiguous in memory
+        smooth = 0.5 * np.vdot(W.T @ W, state.A) - np.vdot(W.T, state.B.T)
         loss = float(smooth + state.constant)
         return loss + mu * 0.5 * float(np.linalg.slogdet(_gram(W))[1]) if mu else loss
 
@@ -168,6 +167,9 @@ def _weakest(W: Array, A: Array) -> float:
 
 
 def _ratio(neg: Array, pos: Array) -> Array:
+    if pos.min() > 0.0:  # the usual case needs no other guard
+        with np.errstate(over="ignore"):
+            return np.minimum(np.maximum(neg, 0) / pos, np.finfo(pos.dtype).max)
     return rescale(np.maximum(neg, 0), pos, (1.0, 0.0))
 
 
