@@ -100,7 +100,7 @@ def _models(first: Any, X: Any) -> dict[str, Any]:
         "Huber": OnlineNMF(count, loss="huber", **online),
         "OL": OnlineNMF(count, loss=Huber(knee), solver="spsgd", **online),
         "OL-Wang": rivals.ol_wang(count, knee=knee, **online),
-        "Batch": DivergenceNMF(count, loss=Huber(knee), **common),
+        "Batch": DivergenceNMF(count, loss=Huber(knee), solver="mu", **common),
     }
 
 

@@ -60,8 +60,9 @@ class OnlineNMF(Diverging, Streaming):
         ``"fast"`` finds codes by Newton's method with exact nonnegative least squares, and moves
         the components by a quadratic that keeps the loss's curvature; on data with less than a
         tenth of entries that are not zero, under a loss that need not see the zeros, both are
-        multiplicative. ``"mu"`` is multiplicative always (Lefevre et al., 2011), ``"spsgd"`` the
-        paper's stochastic projected subgradient method.
+        multiplicative. ``"mu"`` is multiplicative always (Lefevre et al., 2011); under ``"l1"`` an
+        entry that fits then holds all codes of its sample, so that little is learned. ``"spsgd"``
+        is the paper's stochastic projected subgradient method.
     step : tuple of float, default=(1.0, 2e4)
         ``solver="spsgd"`` only: a and b of the steps a / (1 + n / b) after n samples, in units
         of the inverse curvature. The paper's a = b = 2e4 is (1.0, 2e4); b = inf keeps the step.
