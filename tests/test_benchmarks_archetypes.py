@@ -1,8 +1,9 @@
-"""What the cases of [A] share: rivals at a share of nonzeros, groups, features."""
+"""What the cases of [A] share: rivals at a share of nonzeros, groups, features, printed tables."""
 
 import numpy as np
 import pytest
 from benchmarks import _clusters, _sparse_rivals
+from benchmarks._archetypes_printed import off, printed
 from benchmarks.cases import archetypes_scenes
 from scipy.optimize import nnls
 
@@ -43,3 +44,11 @@ def test_orientations_of_a_ramp_are_in_one_bin():
     assert cells[0, :, 0].tolist() == [1.0] * 4  # level gradient
     assert cells[1, :, 4].tolist() == [1.0] * 4  # upright: 90 of 180 degrees
     assert cells.sum() == 8.0
+
+
+def test_a_figure_is_held_to_the_printed_one():
+    cell = {"noise": 0.01, "share": 0.5, "n": 1200, "rows": {"mip + path": {"strong": 0.0662}}}
+    assert printed(cell, "mip + path") == (pytest.approx(3219.3), 0.0736)
+    assert off(cell, "mip + path") == pytest.approx(0.1005, abs=1e-4)
+    cell["rows"]["mip + path"]["strong"] = 0.0740
+    assert off(cell, "mip + path") == 0.0  # 0.0004 is less than counts
