@@ -1,6 +1,7 @@
 """Components on the way of a fit, and when they were reached."""
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -8,26 +9,49 @@ __all__ = ["Recorder", "record"]
 
 # Snapshots are taken when the time since the start has grown by this factor.
 SPACING = 1.12
+# Calls before which a fit is not judged to have converged.
+EARLIEST = 20
 
 
 class Recorder:
-    """A callback that keeps components and times; the clock stands while it works."""
+    """A callback that keeps components and times; the clock stands while it works.
 
-    def __init__(self, model: Any, budget: float) -> None:
-        self.model, self.budget = model, budget
+    ``calm`` ends a fit once the second half of its calls has lowered the objective by less than
+    this share of it: of a method that is slow and steady, a small decrease in one round tells
+    nothing. ``ended`` says why the fit ended: it had ``"converged"``, or its time was ``"up"``.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        budget: float,
+        clock: Callable[[], float] = time.perf_counter,
+        calm: float | None = None,
+    ) -> None:
+        self.model, self.budget, self.clock, self.calm = model, budget, clock, calm
         self.times: list[float] = []
         self.objectives: list[float] = []
         self.components: list[Any] = []
-        self.paused, self.begin = 0.0, time.perf_counter()
+        self.trail: list[float] = []
+        self.ended = "converged"
+        self.paused, self.begin = 0.0, clock()
 
     def __call__(self, progress: Any) -> None:
-        now = time.perf_counter()
+        now = self.clock()
         elapsed = now - self.begin - self.paused
+        self.trail.append(progress.objective)
         if not self.times or elapsed >= SPACING * self.times[-1]:
             self.keep(elapsed, progress.objective)
-        self.paused += time.perf_counter() - now
+        self.paused += self.clock() - now
         if elapsed > self.budget:
+            self.ended = "up"
             raise _Enough
+        if self.calm is not None and self._still():
+            raise _Enough
+
+    def _still(self) -> bool:
+        n = len(self.trail)
+        return n >= EARLIEST and self.trail[n // 2 - 1] <= (1.0 + self.calm) * self.trail[-1]
 
     def keep(self, elapsed: float, objective: float) -> None:
         """Take a snapshot."""
@@ -37,15 +61,15 @@ class Recorder:
 
 
 class _Enough(Exception):  # noqa: N818 - not an error
-    """The time is up."""
+    """The time is up, or nothing changes any more."""
 
 
-def record(model: Any, X: Any, budget: float) -> Recorder:
-    """Fit the model, for about ``budget`` seconds at most."""
-    recorder = Recorder(model, budget)
+def record(model: Any, X: Any, budget: float, **options: Any) -> Recorder:
+    """Fit the model, for about ``budget`` seconds at most; options are those of the recorder."""
+    recorder = Recorder(model, budget, **options)
     model.set_params(callback=recorder)
-    recorder.begin = time.perf_counter()
+    recorder.begin = recorder.clock()
     with suppress(_Enough):
         model.fit(X)
-    recorder.keep(time.perf_counter() - recorder.begin - recorder.paused, model.objective_)
+    recorder.keep(recorder.clock() - recorder.begin - recorder.paused, model.objective_)
     return recorder
