@@ -10,7 +10,7 @@ Data
 Settings
     The paper's canonical ones: outlier weight 1/sqrt(F), bound 1, batches of 40, one and the
     same first dictionary, one BLAS thread. Online: one pass. Batch: until the second half of the
-    rounds has lowered the objective by less than 1 %, at most 40 s (10 s with ``--quick``).
+    rounds has lowered the objective by less than 1 %, at most 25 s (10 s with ``--quick``).
     ORPCA: ``OnlineRobustPCA`` with [O]'s weight in its units. ONMF: ``solver="fast"`` with a
     weight so large that nothing is an outlier.
 Measures
@@ -64,7 +64,7 @@ COLOURS = {
 
 def run(quick: bool) -> dict[str, Any]:
     """Fit everything, rate the snapshots, draw the picture."""
-    n, budget = (4000, 10.0) if quick else (10_000, 40.0)
+    n, budget = (4000, 10.0) if quick else (10_000, 25.0)
     data = synthetic.nmf_with_outliers(n + HELD_OUT, F, K, random_state=0)
     first = np.random.default_rng(0).random((K, F))
     curves = {}

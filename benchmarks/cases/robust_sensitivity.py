@@ -14,7 +14,7 @@ Settings
     1000. kappa: 0.7 down to 0.1 (the paper does not name its values). Shares of samples with
     outliers and of entries in them: (0.7, 0.1), (0.8, 0.2), (0.9, 0.3). *online pgd*, *online
     admm*: OPGD and OADMM with their printed stops, one pass. *online fast*: the default solver,
-    one pass; it has neither rho nor kappa. *batch pgd*, *batch admm*: BPGD and BADMM for 8 s
+    one pass; it has neither rho nor kappa. *batch pgd*, *batch admm*: BPGD and BADMM for 5 s
     of processor time (1 s with ``--quick``), whether or not they have converged by then.
     Seconds are of processor time.
 Measure
@@ -43,7 +43,7 @@ FIGURES = ("Fig. 2", "Fig. 3", "Fig. 4", "Fig. 5", "Fig. 6")
 
 def run(quick: bool) -> dict[str, Any]:
     """Run every method that knows of a setting at each of its values, and draw."""
-    n, budget = (1500, 1.0) if quick else (6000, 8.0)
+    n, budget = (1500, 1.0) if quick else (6000, 5.0)
 
     def data(setting: Setting) -> tuple[Any, Any]:
         contaminated, density = setting.outliers

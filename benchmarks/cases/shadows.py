@@ -15,7 +15,7 @@ Settings
     ``OnlineNMF(loss="huber")``, the default, its knee from the noise; with the knee 1/sqrt(F),
     [O]'s weight, *OL*: [D]'s ``solver="spsgd"``, *OL-Wang*: ``rivals.ol_wang``, *Batch*:
     ``DivergenceNMF``. Batch methods have each face once, which is the same problem, and run until
-    the second half of their rounds has gained less than 1 %, or for 8 s (1 s with ``--quick``).
+    the second half of their rounds has gained less than 1 %, or for 6 s (1 s with ``--quick``).
 Measure
     PSNR of the faces that come back, over all faces, over those with a shadow, and over the
     pixels in the shadow alone; seconds of processor time of the fit. Means over the starts.
@@ -66,7 +66,7 @@ def run(quick: bool) -> dict[str, Any]:
     """Clean the faces by every method from every start, and draw."""
     spoil = example("faces").spoil
     clean, shape = faces("orl_32x32")
-    copies, starts, budget = (1, 1, 1.0) if quick else (COPIES, 2, 8.0)
+    copies, starts, budget = (1, 1, 1.0) if quick else (COPIES, 2, 6.0)
     found: dict[str, Any] = {}
     shown: dict[str, Any] = {}
     with _threads.limit(1), warnings.catch_warnings():
