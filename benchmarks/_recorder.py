@@ -9,14 +9,15 @@ __all__ = ["Recorder", "record"]
 
 # Snapshots are taken when the time since the start has grown by this factor.
 SPACING = 1.12
-# Calls before which a fit is not judged to have converged.
-EARLIEST = 20
+# Rounds before which a fit is not judged to have converged: projected gradients from zero codes
+# first rest at a mean face for about 50.
+EARLIEST = 100
 
 
 class Recorder:
     """A callback that keeps components and times; the clock stands while it works.
 
-    ``calm`` ends a fit once the second half of its calls has lowered the objective by less than
+    ``calm`` ends a fit once the second half of its rounds has lowered the objective by less than
     this share of it: of a method that is slow and steady, a small decrease in one round tells
     nothing. ``ended`` says why the fit ended: it had ``"converged"``, or its time was ``"up"``.
     """

@@ -2,10 +2,20 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks import _cases, _faces, _findings, _pages, _quality, _results, _sweeps
+from benchmarks import (
+    _cases,
+    _faces,
+    _findings,
+    _pages,
+    _quality,
+    _recorder,
+    _results,
+    _sweeps,
+)
 from benchmarks._measure import Method
 from benchmarks.cases import archetypes_robustness, ratios
 
@@ -46,6 +56,38 @@ def test_a_block_needs_a_case_with_findings(monkeypatch):
     monkeypatch.setattr(_findings, "of", lambda name, result: [])
     with pytest.raises(ValueError, match="have findings, got 'ratios'"):
         _findings.filled("<!-- findings: ratios -->\n<!-- end -->\n")
+
+
+class Falling:
+    """A batch method whose objective is a given sequence, with a clock that counts its rounds."""
+
+    def __init__(self, objectives):
+        self.objectives, self.rounds = objectives, 0
+
+    def set_params(self, callback):
+        self.callback = callback
+
+    def fit(self, X):
+        self.components_ = np.zeros((1, 1))
+        for objective in self.objectives:
+            self.rounds, self.objective_ = self.rounds + 1, objective
+            self.callback(SimpleNamespace(objective=self.objective_))
+
+
+@pytest.mark.parametrize(
+    ("objectives", "rounds", "ended"),
+    [
+        ([1.0 + 0.99**k for k in range(1000)], 300, "up"),  # 1 % less in each round
+        ([1.0 + 0.5**k for k in range(1000)], 100, "converged"),
+        ([1.0 + 2.0 / (k + 1) for k in range(1000)], 198, "converged"),
+        ([2.0, 1.0], 2, "converged"),  # its own stop
+    ],
+)
+def test_a_batch_method_has_converged_when_half_its_rounds_gain_little(objectives, rounds, ended):
+    model = Falling(objectives)
+    recorder = _recorder.record(model, None, 299.5, clock=lambda: model.rounds, calm=0.01)
+    assert recorder.ended == ended
+    assert abs(model.rounds - rounds) <= 4
 
 
 def test_every_case_says_what_it_does():

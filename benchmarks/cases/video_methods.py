@@ -12,11 +12,13 @@ Settings
     Rank of the background 1 in the hall and 2 at the buffet, as in the example, for all (the
     papers: 49, and not said). *RobustOnlineNMF*: ours as it comes; *OPGD*, *OADMM*: [O]'s, with
     the outlier weight 1/sqrt(F) and the bound 1, and with the weight from the noise (*auto*);
-    *ONMF*: the OR-NMF of Guan et al. These pass over the frames in random order, 10 times in the
-    hall as in [O], twice at the buffet, which makes the paper's 2000 frames (once with
+    *ONMF*: the OR-NMF of Guan et al. These pass over the frames in random order, 10 times in
+    the hall as in [O], twice at the buffet, which makes the paper's 2000 frames (once with
     ``--quick``). *RobustNMF*: our batch method as it comes; *BPGD*, *BADMM*: the twins of [O].
-    *PetrelsADMM*, *PetrelsCFAR*, *Grasta*, *ReProCS*, *OnlineRobustPCA*: defaults, one pass in
-    the order of the frames. *median frame*: of the whole film. One BLAS thread.
+    All three end after 200 rounds, or a round that gains less than 1e-4, whether or not they
+    have converged by then. *PetrelsADMM*, *PetrelsCFAR*, *Grasta*, *ReProCS*,
+    *OnlineRobustPCA*: defaults, one pass in the order of the frames. *median frame*: of the
+    whole film. One BLAS thread.
 Measure
     F-measure of the pixels that differ from the background by more than 0.1 after a median
     filter of 3 x 3, against the outlines; background by ``decompose`` of the outlined frames.
