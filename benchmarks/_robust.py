@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks._recorder import record
 from thalweg import ORNMF, DivergenceNMF, OnlineRobustPCA, RobustNMF, RobustOnlineNMF
 
-__all__ = ["CALM", "DEFAULT", "TO_THE_END", "TWINS", "Fitted", "exact", "fit", "models"]
+__all__ = ["DEFAULT", "TO_THE_END", "TWINS", "Fitted", "exact", "fit", "models"]
 
 DEFAULT = "RobustOnlineNMF"
 # Of each online method its batch twin.
