@@ -207,8 +207,18 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         _against("ORPCA, same weight", cells),
         _against("no outliers", cells),
         *(_beside(name, twin, cells) for name, twin in TWINS.items()),
+        _of_the_slowest(cells),
         Finding(f"Cut before they had converged: {', '.join(cut) or 'none'}.", True),
     ]
+
+
+def _of_the_slowest(cells: dict[str, Any]) -> Finding:
+    """Return where BPGD is when its time is up, beside the other twins."""
+    told = ", ".join(f"{own['BPGD']['exact']:.1f}" for own in cells.values())
+    last = all(own["BPGD"]["exact"] < own[twin]["exact"] for own in cells.values()
+               for twin in TWINS.values() if twin != "BPGD")  # fmt: skip
+    sentence = f"BPGD is the slowest of the twins: where it ends, it is at {told} dB, below them."
+    return Finding(sentence, last)
 
 
 def _beside(name: str, twin: str, cells: dict[str, Any]) -> Finding:
