@@ -6,11 +6,15 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
+from benchmarks._data import stored
 from benchmarks._sparse_rivals import SPARSE, matched, nonzeros
 from thalweg import SignSplitter, SparseArchetypalNMF, rivals
 from thalweg.metrics import entropy, purity
 
-__all__ = ["DENSE", "KINDS", "METHODS", "better", "centres", "digits", "mean", "nearest", "scores"]
+__all__ = [
+    "DENSE", "KINDS", "METHODS", "better", "centres", "digits", "mean", "nearest", "pixels",
+    "scores",
+]  # fmt: skip
 
 DENSE = ("AA", "exact AA", "k-means")
 METHODS = ("SAA", *DENSE, *SPARSE)
@@ -27,17 +31,25 @@ def digits(seed: int) -> Any:
     return SignSplitter().fit_transform(X - X.mean(axis=0)), np.repeat(np.arange(KINDS), EACH)
 
 
-def centres(name: str, k: int, X: Any, share: float, seed: int) -> Any:
+def centres(name: str, k: int, X: Any, share: float, seed: int, weight: float = 1.0) -> Any:
     """Return the archetypes, means or components of a method; sparse ones have that share."""
-    if name == "SAA":
-        return SparseArchetypalNMF(k, sparsity=share, random_state=seed).fit(X).components_
-    if name == "AA":
-        return SparseArchetypalNMF(k, random_state=seed).fit(X).components_
+    if name in ("SAA", "AA"):
+        limit = share if name == "SAA" else None
+        model = SparseArchetypalNMF(k, sparsity=limit, weight=weight, random_state=seed)
+        return model.fit(X).components_
     if name == "exact AA":
         return rivals.ArchetypalAnalysis(k, random_state=seed).fit(X).components_
     if name == "k-means":
         return KMeans(k, n_init=RUNS, random_state=seed).fit(X).cluster_centers_
     return matched(name, k, X, share, seed)
+
+
+def pixels(stride: int) -> tuple[Any, Any, Any]:
+    """Return some pixels of Indian Pines, all of them, and the map of their labels."""
+    with stored("indian_pines.npz") as file:
+        cube, labels = file["cube"] / float(file["cube"].max()), file["labels"]
+    bands = cube.shape[-1]
+    return cube[::stride, ::stride].reshape(-1, bands), cube.reshape(-1, bands), labels
 
 
 def nearest(X: Any, H: Any) -> Any:
