@@ -20,7 +20,8 @@ KEYWORDS = 2  # predicted for each tile; [R] predicts 5, where images have 4.7 o
 RANKS, TRIALS, PASSES = (5, 10, 20, 40), 5, 2
 METHODS: dict[str, Callable[[int, int], Any]] = {
     "OR-NMF": lambda K, n: ORNMF(K, buffer_size=None, horizon=PASSES * n),
-    "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=20, horizon=PASSES * n),
+    # the buffer of [R] II-C
+    "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=min(-(-n // 10), 20), horizon=PASSES * n),
     "WOR-NMF": lambda K, n: ORNMF(K, buffer_size=None, window=10, horizon=-(-PASSES * n // 10)),
     "OMF": lambda K, n: rivals.omf(K, batch_size=10),
     "OMF-DA": lambda K, n: rivals.omf_da(K, batch_size=10),
@@ -93,22 +94,29 @@ def judge(annotated: Any, words: Any) -> Scores:
     return Scores(*(float(np.mean(score)) for score in scores))
 
 
+def keywords(data: Tiles, method: str | None, rank: int, trial: int) -> tuple[Any, Any]:
+    """Train on half of the tiles; return the keywords found for the others, and the true ones.
+
+    ``method=None`` uses the features.
+    """
+    rng = np.random.default_rng(trial)
+    chosen = rng.permutation(len(data.words)) < len(data.words) // 2
+    joint = np.zeros((int((~chosen).sum()), int(chosen.sum())))
+    for X in data.features:
+        codes = X
+        if method is not None:
+            model = METHODS[method](rank, int(chosen.sum()))
+            first = rng.random((rank, X.shape[1]))
+            first /= first.sum(axis=1, keepdims=True)  # a point of the simplex, for all methods
+            model.set_params(epochs=PASSES, init=first, random_state=trial).fit(X[chosen])
+            codes = X @ np.linalg.pinv(model.components_)  # [R] V-C
+        joint += distances(codes[chosen], codes[~chosen])
+    return transfer(joint, data.words[chosen]), data.words[~chosen]
+
+
 def annotate(data: Tiles, method: str | None, rank: int, trials: int = TRIALS) -> Scores:
     """Train on half of the tiles and annotate the others; ``method=None`` uses the features."""
-    found = []
-    for trial in range(trials):
-        rng = np.random.default_rng(trial)
-        chosen = rng.permutation(len(data.words)) < len(data.words) // 2
-        joint = np.zeros((int((~chosen).sum()), int(chosen.sum())))
-        for X in data.features:
-            codes = X
-            if method is not None:
-                model = METHODS[method](rank, int(chosen.sum()))
-                first = rng.random((rank, X.shape[1]))
-                model.set_params(epochs=PASSES, init=first, random_state=trial).fit(X[chosen])
-                codes = X @ np.linalg.pinv(model.components_)  # [R] V-C
-            joint += distances(codes[chosen], codes[~chosen])
-        found.append(judge(transfer(joint, data.words[chosen]), data.words[~chosen]))
+    found = [judge(*keywords(data, method, rank, trial)) for trial in range(trials)]
     return Scores(*np.mean(found, axis=0))
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks._examples import example
+from benchmarks.cases import or_nmf
 
 from thalweg import (
     ORNMF,
@@ -114,6 +116,23 @@ def test_rivals_begin_at_the_same_point() -> None:
         np.testing.assert_allclose(
             begun(model), expected(rows, Simplex()), rtol=1e-12, err_msg=name
         )
+
+
+@pytest.mark.parametrize("name", ["or_nmf", "recognition", "annotation"])
+def test_methods_of_a_comparison_begin_at_the_given_point(name: str) -> None:
+    """The cases and examples of [R] hand all methods one point of the simplex."""
+    rows = or_nmf.on_the_simplex(np.random.default_rng(7), K, F)
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+    if name == "or_nmf":
+        models = [m for loss in or_nmf.STARTS for m in or_nmf._models(K, 20, loss).values()]
+    else:
+        pytest.importorskip("matplotlib", reason="the examples draw")
+        models = [make(K, 20) for make in example(name).METHODS.values()]
+    compared = [model for model in models if hasattr(model, "_start")]  # PCA begins nowhere
+    assert len(compared) >= 7
+    for model in compared:
+        found = begun(model.set_params(init=rows))
+        np.testing.assert_allclose(found, rows, rtol=1e-12, err_msg=repr(model))
 
 
 @pytest.mark.parametrize("constraint", ["simplex", "l1-ball", "l2-ball", "elastic-net-ball"])
