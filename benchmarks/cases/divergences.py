@@ -287,15 +287,16 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         ),
         Finding(
             f"Stopped after {short:.0f} s, batch multiplicative updates are at "
-            f"{frozen['l1']:.3f}, {frozen['l2']:.3f} and {frozen['huber']:.3f} times the loss of "
-            "the last of reweighted least squares under l1, l2 and Huber's loss.",
+            f"{frozen['l1']:.3f}, {frozen['l2']:.3f} and {frozen['huber']:.3f} times the last loss "
+            "of reweighted least squares under l1, l2 and Huber's loss.",
             min(frozen.values()) > 1.0
             and all(_seconds(result, loss, "batch mu") >= short for loss in ROBUST),
         ),
         Finding(
             "Reweighted least squares are ahead of the default at equal time under l1, by "
             f"{100 * (1 - then['l1']):.1f} %, and behind it under l2 and Huber's loss. When they "
-            f"end, under l1 because their {most:.0f} s are up, they are at {late['l1']:.3f}, {late['l2']:.3f} and {late['huber']:.3f} "
+            f"end, under l1 because their {most:.0f} s are up, they are at {late['l1']:.3f}, "
+            f"{late['l2']:.3f} and {late['huber']:.3f} "
             "times the loss of the default under l1, l2 and Huber's loss.",
             then["l1"] < 1.0 < min(then["l2"], then["huber"])
             and _seconds(result, "l1", "batch reweighted") >= most
