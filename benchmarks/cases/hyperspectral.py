@@ -125,9 +125,9 @@ def findings(result: dict[str, Any]) -> list[Finding]:
     return [
         Finding(
             "Learned from every fourth row and column, SAA at its default start has a purity of "
-            f"{ours['purity']:.3f} and an entropy of {ours['entropy']:.3f} in the mean of {len(purities)} seeds (purity from "
-            f"{min(purities):.3f} to {max(purities):.3f}); [A] has {PRINTED['SAA'][1]} and "
-            f"{PRINTED['SAA'][2]}.",
+            f"{ours['purity']:.3f} and an entropy of {ours['entropy']:.3f} in the mean of "
+            f"{len(purities)} seeds (purity from {min(purities):.3f} to {max(purities):.3f}); [A] "
+            f"has {PRINTED['SAA'][1]} and {PRINTED['SAA'][2]}.",
             True,
         ),
         Finding(
