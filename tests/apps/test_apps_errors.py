@@ -91,7 +91,7 @@ def test_unknown_methods_and_parameters(out):
     assert_raises(apps.factor, X, out, method="pca", match="one of .*robust-online-nmf.*got 'pca'")
     assert_raises(apps.factor, X, out, method="--", match="got '--'")
     assert_raises(apps.factor, X, out, settings={"rank": 2}, match="Parameters .* got 'rank'")
-    assert_raises(apps.factor, X, out, settings={"n_components": "x"}, match="n_components should")
+    assert_raises(apps.factor, X, out, settings={"n_components": "x"}, match="n_components must")
     assert_raises(apps.separate, X, out, method="grasta", match="robust-online-nmf, petrels-admm")
     assert_raises(apps.factor, X, out, parts=["noise"], match="codes, low_rank, outliers")
     assert_raises(apps.factor, X, out, read={"colour": True}, match="Options of format 'array'")

@@ -166,10 +166,10 @@ def test_a_failed_resume_keeps_the_state_of_the_estimator(tmp_path, data):
 def test_an_earlier_run_is_not_overwritten(tmp_path, data):
     model, stream = RobustOnlineNMF(3, random_state=0), streams.open(data)
     model.fit_stream(stream, checkpoint=tmp_path)
-    with pytest.raises(ParameterError, match="has those of an earlier run"):
+    with pytest.raises(ParameterError, match="with those of an earlier run"):
         model.fit_stream(stream, checkpoint=tmp_path)
     for wrong in ({}, {"checkpoint": tmp_path, "start": (0, 10)}):
-        with pytest.raises(ParameterError, match="resume=True should come with checkpoint="):
+        with pytest.raises(ParameterError, match="resume=True must be used with checkpoint="):
             model.fit_stream(stream, resume=True, **wrong)
 
 

@@ -115,7 +115,7 @@ def test_bad_parameters_are_told(method: Any, parameter: str, value: float) -> N
 
 @pytest.mark.parametrize("parameter", ["slack", "incoherence"])
 def test_parameters_below_one_are_told(parameter: str) -> None:
-    with pytest.raises(ParameterError, match=f"{parameter} should be at least 1"):
+    with pytest.raises(ParameterError, match=f"{parameter} must be at least 1"):
         RPCAGD(**{parameter: 0.5})
 
 
@@ -380,7 +380,7 @@ def test_parameters_are_documented_and_checked(estimator: Any) -> None:
     names = set(inspect.signature(estimator).parameters)
     assert all(f"{name} :" in estimator.__doc__ for name in names)
     for name, value in [("n_components", 0), ("tol", -1.0), ("max_iter", 1.5)]:
-        with pytest.raises(ParameterError, match=f"{name} should be"):
+        with pytest.raises(ParameterError, match=f"{name} must be"):
             estimator(**{name: value}).fit(np.ones((4, 3)))
 
 

@@ -335,8 +335,8 @@ def test_other_losses_count_no_outliers(loss: str) -> None:
     ("options", "parts"),
     [
         ({"solver": "fast"}, ["solver", "'mu'", "'fast'", "Use one of"]),
-        ({"max_iter": 0}, ["max_iter", "positive whole number", "0", "1 or more"]),
-        ({"n_components": 2.5}, ["n_components", "positive whole number", "2.5"]),
+        ({"max_iter": 0}, ["max_iter", "positive integer", "0", "1 or more"]),
+        ({"n_components": 2.5}, ["n_components", "positive integer", "2.5"]),
         ({"tol": 0.0}, ["tol", "number above 0", "0.0"]),
         ({"loss": "kld"}, ["loss", "'kl'", "'kld'", "Use one of"]),
         ({"loss": 3}, ["loss", "name or an object", "3", "Use 'kl'"]),

@@ -262,7 +262,7 @@ def test_a_run_does_not_go_on_with_other_parameters(X, tmp_path):
     ]:
         with pytest.raises(ParameterError, match=told):
             other.fit_stream(stream, checkpoint=folder, resume=True)
-    with pytest.raises(ParameterError, match=r"should go on as it began.*batch_size=8"):
+    with pytest.raises(ParameterError, match=r"batch_size must be 8 as in .*got batch_size=7"):
         RobustOnlineNMF(3, random_state=0).fit_stream(
             stream, checkpoint=folder, resume=True, batch_size=7
         )

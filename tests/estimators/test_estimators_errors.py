@@ -204,7 +204,7 @@ def test_a_failed_batch_can_be_followed_by_a_good_one(make_streaming: Any) -> No
 # parameter, value, and parts of the message
 COMMON: list[tuple[str, Any, list[str]]] = [
     *(
-        ("n_components", k, ["n_components", "positive whole number", repr(k), "1 or more"])
+        ("n_components", k, ["n_components", "positive integer", repr(k), "1 or more"])
         for k in (0, -1, 2.5, True, "3", None, np.nan)
     ),
     ("init", "zeros", ["init", "'random'", "'samples'", "'zeros'", "Use one of"]),
@@ -221,11 +221,11 @@ COMMON: list[tuple[str, Any, list[str]]] = [
 ]
 STREAMING: list[tuple[str, Any, list[str]]] = [
     *(
-        ("batch_size", b, ["batch_size", "positive whole number", repr(b), "1 or more"])
+        ("batch_size", b, ["batch_size", "positive integer", repr(b), "1 or more"])
         for b in (0, -3, 2.5, "large")
     ),
     *(
-        ("epochs", e, ["epochs", "positive whole number", repr(e), "1 or more"])
+        ("epochs", e, ["epochs", "positive integer", repr(e), "1 or more"])
         for e in (0, -1, 1.5, None)
     ),
 ]
@@ -254,7 +254,7 @@ ROBUST: list[tuple[str, Any, list[str]]] = [
     ("dictionary_penalty", "simplex", ["dictionary_penalty", "'l2'", "'simplex'", "constraint"]),
     ("dictionary_penalty", 0.1, ["dictionary_penalty", "name or an object", "0.1"]),
     *(
-        ("tol", t, ["tol", "number above 0", repr(t), "Set it"])
+        ("tol", t, ["tol", "number above 0", repr(t), "Example: "])
         for t in (0, 0.0, -1e-3, np.nan, np.inf, "small", None)
     ),
     ("outlier_weight", "big", ["outlier_weight", "'auto'", "'big'", "Use one of"]),
@@ -263,7 +263,7 @@ ROBUST: list[tuple[str, Any, list[str]]] = [
         for w in (-1, -0.1, np.nan, np.inf, None, [0.1], 1j)
     ),
     *(
-        ("outlier_bound", m, ["outlier_bound", "number above 0", repr(m), "Set it"])
+        ("outlier_bound", m, ["outlier_bound", "number above 0", repr(m), "Example: "])
         for m in (0, -1.0, np.nan, "big")
     ),
     ("outlier_sign", "negative", ["outlier_sign", "'any'", "'nonnegative'", "'negative'"]),
@@ -283,7 +283,7 @@ FORGETTING: list[tuple[str, Any, list[str]]] = [
     for f in (0, 0.0, 2, 1.0001, -0.5, np.nan, "slow", None)
 ]
 BATCH: list[tuple[str, Any, list[str]]] = [
-    ("max_iter", m, ["max_iter", "positive whole number", repr(m), "1 or more"]) for m in (0, 2.5)
+    ("max_iter", m, ["max_iter", "positive integer", repr(m), "1 or more"]) for m in (0, 2.5)
 ]
 CASES = [
     (cls, *case)

@@ -386,7 +386,7 @@ def test_given_start(make_nmf: Any, planted: OutlierData) -> None:
 def test_start_from_samples(make_nmf: Any, X: Array, n_components: int) -> None:
     # with fewer samples than components they are repeated; of archetypes there are no more
     if make_nmf.cls is SparseArchetypalNMF and n_components > 12:
-        with pytest.raises(ParameterError, match=r"at most .* n_samples = 12, but 40 came"):
+        with pytest.raises(ParameterError, match=r"at most .* n_samples = 12, got 40"):
             make_nmf(n_components, init="samples").fit(X[:12])
         return
     model = make_nmf(n_components, init="samples").fit(X[:12])

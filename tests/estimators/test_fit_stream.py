@@ -146,11 +146,11 @@ def test_parameters_that_mean_nothing(data, options, message):
 
 
 def test_an_array_is_no_stream(data):
-    with pytest.raises(ParameterError, match=r"ndarray has not.*streams\.open"):
+    with pytest.raises(ParameterError, match=r"got ndarray.*streams\.open"):
         RobustOnlineNMF(2).fit_stream(data)
 
 
 def test_a_stream_without_samples():
     for estimator in (RobustOnlineNMF(2), OnlineNMF(2)):
-        with pytest.raises(InputError, match="should have samples, but none came"):
+        with pytest.raises(InputError, match="must have samples, got none"):
             estimator.fit_stream(streams.open(np.empty((0, 4))))

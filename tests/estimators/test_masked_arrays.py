@@ -89,7 +89,7 @@ def test_who_needs_complete_data_says_so(cls: Any, masked: Any, X: Array, gappy:
     model = cls(2, random_state=0).fit(X)
     for method in (cls(2).fit, model.transform, model.decompose, model.fill, model.score):
         for data in (masked, gappy):
-            with pytest.raises(InputError, match="complete data, but NaN came"):
+            with pytest.raises(InputError, match="complete data, got NaN"):
                 method(data)
 
 

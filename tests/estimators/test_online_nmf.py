@@ -262,7 +262,7 @@ def test_errors() -> None:
     with pytest.raises(ParameterError, match="'fast', 'mu', 'spsgd'"):
         fit(X, solver="adam")
     model = OnlineNMF(K, random_state=0).partial_fit(X[:50])
-    with pytest.raises(ParameterError, match="stay what it was"):
+    with pytest.raises(ParameterError, match=r"loss must be KL\(\), as in the first batch"):
         model.set_params(loss="is").partial_fit(X[50:])
 
 

@@ -267,7 +267,7 @@ def test_frozen_components_stay() -> None:
         ({"constraint": (-1.0, 1.0)}, "pair.*0 <= lower"),
         ({"constraint": (0.0, np.ones((20, 2)))}, r"of shape \(2, 20\).*components as rows"),
         ({"constraint": (0.5, 0.4)}, "pair.*lower <= upper"),
-        ({"constraint": (0.0, 0.5, 1.0)}, "pair should be two bounds"),
+        ({"constraint": (0.0, 0.5, 1.0)}, "pair must be two bounds"),
         ({"dictionary_penalty": "group-lasso"}, "dictionary_penalty"),
         ({"init": "zeros"}, "init"),
     ],

@@ -147,20 +147,20 @@ def test_memory_is_linear_in_the_data() -> None:
 
 
 BAD = [
-    *(("sparsity", s, ["sparsity", "share above 0", "160", f"but {s!r} came", "nonzeros"])
+    *(("sparsity", s, ["sparsity", "share above 0", "160", f"got {s!r}", "nonzeros"])
       for s in (0, -1, 161, 0.0, 1.5, np.nan, "few", True)),
     *(("weight", w, ["weight", "0 or more", repr(w), "select_weight"])
       for w in (-1.0, np.inf, np.nan, "big")),
     ("start", "zeros", ["start", "'projections'", "'zeros'", "Use one of"]),
     ("start", np.ones((4, 3)), ["start", "(4, 40)", "(4, 3)", "as rows"]),
     ("start", -np.ones((4, 40)), ["start", "nonnegative", "as rows"]),
-    *(("path", p, ["path", "positive whole number", repr(p)]) for p in (0, 1.5)),
+    *(("path", p, ["path", "positive integer", repr(p)]) for p in (0, 1.5)),
     *(("widening", w, ["widening", "0 or more", repr(w)]) for w in (-1, 0.5)),
     *(("swap_trials", t, ["swap_trials", "0 or more", repr(t)]) for t in (-1, 0.5, True, None)),
     ("mip_time", 0.0, ["mip_time", "above 0"]),
     ("tol", 0.0, ["tol", "above 0"]),
-    ("max_iter", 0, ["max_iter", "positive whole number"]),
-    ("n_components", 0, ["n_components", "positive whole number"]),
+    ("max_iter", 0, ["max_iter", "positive integer"]),
+    ("n_components", 0, ["n_components", "positive integer"]),
     ("n_components", 61, ["n_components", "n_samples = 60", "61", "take fewer"]),
 ]  # fmt: skip
 

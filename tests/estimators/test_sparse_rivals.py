@@ -125,7 +125,7 @@ def test_exact_archetypes_lie_in_the_hull(X: Array) -> None:
 
 def test_there_are_no_more_exact_archetypes_than_samples(X: Array) -> None:
     assert rivals.ArchetypalAnalysis(4, random_state=0).fit(X[:4]).objective_ < 1e-9
-    with pytest.raises(ParameterError, match=r"n_samples = 4, but 5 came"):
+    with pytest.raises(ParameterError, match=r"n_samples = 4, got 5"):
         rivals.ArchetypalAnalysis(5).fit(X[:4])
 
 

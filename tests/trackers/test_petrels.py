@@ -423,7 +423,7 @@ def test_a_component_whose_only_feature_is_unseen_stays_small(seed: int) -> None
     ],
 )
 def test_parameters_without_meaning_are_refused(cls: Any, parameters: Any) -> None:
-    with pytest.raises(ParameterError, match=f"{next(iter(parameters))} (must|should) be"):
+    with pytest.raises(ParameterError, match=f"{next(iter(parameters))} must be"):
         cls(**parameters)
 
 

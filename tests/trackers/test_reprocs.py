@@ -330,14 +330,14 @@ def test_data_without_anything_are_endured(tracker: Any) -> None:
 def test_bad_parameters_are_told(tracker: Any) -> None:
     for name in ("window", "updates"):
         for value in (0, 1.5, -3):
-            with pytest.raises(ParameterError, match=f"{name} should be a positive whole"):
+            with pytest.raises(ParameterError, match=f"{name} must be a positive integer"):
                 tracker(**{name: value})
     for name in ("limit", "change", "noise_bound", "support_threshold", "change_threshold"):
         with pytest.raises(ParameterError, match=f"{name} must be a positive finite"):
             tracker(**{name: -1.0})
     with pytest.raises(ParameterError, match="at least the number of codes"):
         tracker(window=3).init(random_basis(11, 20, 4))
-    with pytest.raises(ParameterError, match="directions should be"):
+    with pytest.raises(ParameterError, match="directions must be"):
         ReProCS(directions=0)
 
 

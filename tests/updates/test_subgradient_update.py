@@ -282,5 +282,5 @@ def test_samples_that_fit_do_not_move_anything() -> None:
     "options", [{"schedule": (0.0, 1.0)}, {"schedule": (1.0, -2.0)}, {"epsilon": 1.0}]
 )
 def test_wrong_settings_are_told(options: Any) -> None:
-    with pytest.raises(ParameterError, match="schedule should be"):
+    with pytest.raises(ParameterError, match="schedule must be"):
         Subgradient(**options)

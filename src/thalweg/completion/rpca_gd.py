@@ -72,13 +72,13 @@ class RPCAGD:
         require_positive(slack=self.slack, incoherence=self.incoherence)
         if not 0.0 <= self.outlier_share < 1.0:
             raise ParameterError(
-                f"outlier_share should be at least 0 and below 1, but {self.outlier_share!r} "
-                "came. Set it to the largest share of outliers in a sample or a feature."
+                f"outlier_share must be at least 0 and below 1, got {self.outlier_share!r}. "
+                "Set it to the largest share of outliers in a sample or a feature."
             )
         for name in ("slack", "incoherence"):
             if getattr(self, name) < 1.0:
                 raise ParameterError(
-                    f"{name} should be at least 1, but {getattr(self, name)!r} came. "
+                    f"{name} must be at least 1, got {getattr(self, name)!r}. "
                     f"Give a number such as {name}=2.0."
                 )
 

@@ -113,8 +113,8 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
     """Fit with the estimator's own descent, whose products are made by the blocks."""
     if plan.rounds is not None or plan.keeper is not None:
         raise ParameterError(
-            "SparseArchetypalNMF goes on until its descent ends, but rounds= or checkpoint= came. "
-            "Leave them out, and limit the sweeps with max_iter."
+            "rounds and checkpoint must be None for SparseArchetypalNMF, got a value. A fit is one "
+            "descent: bound it by max_iter."
         )
     if estimator.weight is None:
         raise ParameterError(
@@ -152,7 +152,7 @@ def _survey(X: Any, model: Any) -> Survey:
     rows = _dense(checked)
     if np.isnan(rows).any():
         raise InputError(
-            "Data in blocks should have no gaps for SparseArchetypalNMF, but NaN came. Fill them "
+            "Data in blocks must have no gaps for SparseArchetypalNMF, got NaN. Fill them "
             "first, or fit with all samples in one place."
         )
     return Survey(np.einsum("ij,ij->i", rows, rows), rows.max(axis=0), checked.dtype)

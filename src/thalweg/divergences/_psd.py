@@ -39,8 +39,8 @@ def _check_form(matrix: Array, tolerance: float) -> None:
         _refuse("one that is not symmetric", "Pass (M + M.T) / 2")
 
 
-def _refuse(came: str, remedy: str) -> NoReturn:
+def _refuse(found: str, remedy: str) -> NoReturn:
     raise ParameterError(
-        "matrix should be symmetric and positive semidefinite, or its nonnegative diagonal, "
-        f"but {came} came. {remedy}, or None for the identity."
+        "matrix must be symmetric and positive semidefinite, or its nonnegative diagonal, "
+        f"got {found}. {remedy}, or None for the identity."
     )

@@ -67,7 +67,7 @@ class Huber:
     def _knee(self) -> float:
         if self.alpha is None:
             raise ParameterError(
-                "Huber's loss needs its knee alpha, but None came. Give a number such as "
+                "alpha, the threshold of Huber's loss, must be a number, got None. Use a number, "
                 "Huber(alpha=1.0), or call tuned(scale) with the scale of the residuals."
             )
         return float(self.alpha)

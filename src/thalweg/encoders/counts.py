@@ -52,7 +52,7 @@ class Counts:
     def __post_init__(self) -> None:
         if coefficients(self.penalty)[1] > 0.0:
             raise ParameterError(
-                f"the codes of counts take an l1 penalty or none, but {self.penalty!r} came. Use "
+                f"penalty must be an l1 penalty or none for counts, got {self.penalty!r}. Use "
                 "Multiplicative for squares."
             )
 

@@ -28,7 +28,7 @@ def coefficients(penalty: Prox) -> tuple[float, float]:
     found = getattr(penalty, "coefficients", None)
     if found is None:
         raise ParameterError(
-            f"the penalty of the codes should be an elastic net, but {penalty!r} came. Use 'l1', "
+            f"code_penalty must be an elastic net, got {penalty!r}. Use 'l1', "
             "'l2' or 'elastic-net'; others go with RobustOnlineNMF."
         )
     return float(found[0]), float(found[1])

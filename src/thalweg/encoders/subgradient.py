@@ -96,13 +96,13 @@ class Subgradient:
     def __post_init__(self) -> None:
         if self.step not in get_args(Rule):
             raise ParameterError(
-                f"step should be one of {', '.join(map(repr, get_args(Rule)))}, but "
-                f"{self.step!r} came. Use one of these names."
+                f"step must be one of {', '.join(map(repr, get_args(Rule)))}, got "
+                f"{self.step!r}. Use one of these names."
             )
         if not 0.0 <= self.low < 1.0 < self.high:
             raise ParameterError(
-                f"low and high should be numbers below and above 1, but low={self.low!r} and "
-                f"high={self.high!r} came. They are relative to the sample's own level."
+                f"low and high must be numbers below and above 1, got low={self.low!r} and "
+                f"high={self.high!r}. They are relative to the sample's own level."
             )
 
     def encode(
@@ -119,7 +119,7 @@ class Subgradient:
             return "polyak" if isinstance(self.loss, L1) else "constant" if bounded else "armijo"
         if self.step == "constant" and not bounded:
             raise ParameterError(
-                f"a constant step needs a loss of bounded curvature, but {self.loss!r} came. Use "
+                f"a constant step needs a loss of bounded curvature, got {self.loss!r}. Use "
                 "step='armijo', or step='polyak' for the l1 distance."
             )
         return self.step

@@ -103,8 +103,8 @@ class Diverging(Factorization):
         """Raise if the loss is not the one that the fit began with."""
         if type(_loss(self.loss)) is not type(self.loss_):
             raise ParameterError(
-                f"loss should stay what it was when the fit began, {self.loss_!r}, but "
-                f"{self.loss!r} came. Fit a new estimator for another loss."
+                f"loss must be {self.loss_!r}, as in the first batch, got "
+                f"{self.loss!r}. Fit a new estimator for another loss."
             )
 
     def _code_penalty(self) -> Prox:
@@ -166,7 +166,7 @@ def _loss(spec: Any) -> Divergence:
     loss = resolve("thalweg.divergences", spec, "loss")
     if not isinstance(loss, Divergence):
         raise ParameterError(
-            f"loss should be a name or an object of thalweg.divergences, but {spec!r} came. "
+            f"loss must be a name or an object of thalweg.divergences, got {spec!r}. "
             "Use 'kl', 'itakura-saito', 'huber', ..., or for example Beta(1.5)."
         )
     return loss

@@ -55,9 +55,9 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     _check_size(float(max(largest, -smallest)), held.dtype, learning=reset)
     if smallest < 0.0 and not estimator.signed:
         raise InputError(
-            f"Negative values in data passed to {type(estimator).__name__}: entries should be "
-            f"zero or more, but the smallest is {smallest:.6g}. Shift the data, split them into "
-            "positive and negative parts, or mark wrong entries as missing with NaN."
+            f"Negative values in data passed to {type(estimator).__name__}: entries must be "
+            f"zero or more, got a smallest entry of {smallest:.6g}. Shift the data, split them "
+            "into positive and negative parts, or mark wrong entries as missing with NaN."
         )
     return X
 
@@ -67,7 +67,7 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     X = _unmasked(X)
     try:
         if _has_times(X):
-            raise ValueError("Data should be real numbers, but dates or durations came.")
+            raise ValueError("Data must be real numbers, got dates or durations.")
         with np.errstate(invalid="ignore"):  # inf - inf, on the way to the error
             return validate_data(
                 estimator,
@@ -113,8 +113,8 @@ def _check_size(largest: float, dtype: np.dtype[Any], *, learning: bool) -> None
     high, low = float(limits.max) ** _HIGH, float(limits.tiny) ** _LOW
     if largest > high or (learning and 0.0 < largest < low):
         raise InputError(
-            f"Entries of type {dtype} should have sizes between {low:.0e} and {high:.0e}, or be "
-            f"zero, but the largest is {largest:.6g}. Give the data in other units, as float64, "
+            f"Entries of type {dtype} must have sizes between {low:.0e} and {high:.0e}, or be "
+            f"zero, got a largest entry of {largest:.6g}. Use other units or float64, "
             "or mark wrong entries as missing with NaN."
         )
 
@@ -160,7 +160,7 @@ def check_codes(codes: Any, n_components: int) -> Array:
     array = as_numbers(codes)
     if array is None or array.ndim != 2 or array.shape[1] != n_components:
         raise InputError(
-            f"codes should be numbers of shape (n_samples, {n_components}), but what came "
+            f"codes must be numbers of shape (n_samples, {n_components}), got "
             f"{in_words(codes)}. Pass what transform returned."
         )
     return array
@@ -178,16 +178,16 @@ def as_numbers(values: Any) -> Array | None:
 
 
 def in_words(values: Any) -> str:
-    """Return how an array differs from the one that was expected, after "what came"."""
+    """Return a description of an array for error messages: its shape and type."""
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):
-        return "has rows of different lengths"
-    return f"is of shape {array.shape} and type {array.dtype}"
+        return "rows of different lengths"
+    return f"an array of shape {array.shape} and type {array.dtype}"
 
 
 def whole_number(value: Any) -> bool:
-    """Tell whether a parameter is a positive whole number."""
+    """Tell whether a parameter is a positive integer."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 1
 
 

@@ -36,27 +36,26 @@ def choose(parameter: str, value: Any, options: tuple[str, ...]) -> str:
     """Return the value if it is one of the options."""
     if value not in options:
         raise ParameterError(
-            f"{parameter} should be one of {', '.join(map(repr, options))}, but {value!r} came. "
+            f"{parameter} must be one of {', '.join(map(repr, options))}, got {value!r}. "
             "Use one of these names."
         )
     return str(value)
 
 
 def check_count(parameter: str, value: Any) -> int:
-    """Return the value if it is a positive whole number."""
+    """Return the value if it is a positive integer."""
     if not whole_number(value):
         raise ParameterError(
-            f"{parameter} should be a positive whole number, but {value!r} came. "
-            "Set it to 1 or more."
+            f"{parameter} must be a positive integer, got {value!r}. Set it to 1 or more."
         )
     return int(value)
 
 
 def check_whole(parameter: str, value: Any) -> int:
-    """Return the value if it is a whole number that is 0 or more."""
+    """Return the value if it is an integer of 0 or more."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
         raise ParameterError(
-            f"{parameter} must be a whole number that is 0 or more, got {value!r}. 0 leaves it out."
+            f"{parameter} must be an integer of 0 or more, got {value!r}. 0 leaves it out."
         )
     return int(value)
 
@@ -65,7 +64,7 @@ def check_callback(value: Any) -> None:
     """Raise unless the value can be called, or is None."""
     if value is not None and not callable(value):
         raise ParameterError(
-            f"callback should be None or a function of one argument, but {value!r} came. "
+            f"callback must be None or a function of one argument, got {value!r}. "
             "Pass the function itself, not what it returns."
         )
 
@@ -74,8 +73,8 @@ def check_archetypes(count: int, n_samples: int) -> None:
     """Raise if there are more archetypes than samples: some would be equal."""
     if count > n_samples:
         raise ParameterError(
-            f"n_components should be at most the number of samples, n_samples = {n_samples}, but "
-            f"{count} came. Archetypes are mixtures of samples: take fewer of them, or more data."
+            f"n_components must be at most the number of samples, n_samples = {n_samples}, got "
+            f"{count}. Archetypes are mixtures of samples: take fewer of them, or more data."
         )
 
 
@@ -83,7 +82,7 @@ def check_positive(parameter: str, value: Any) -> float:
     """Return the value if it is a finite number above 0."""
     if not (isinstance(value, (int, float, np.number)) and 0.0 < value < np.inf):
         raise ParameterError(
-            f"{parameter} should be a finite number above 0, but {value!r} came. Set it to one."
+            f"{parameter} must be a finite number above 0, got {value!r}. Example: 1.0."
         )
     return float(value)
 
@@ -92,7 +91,7 @@ def check_share(parameter: str, value: Any) -> float:
     """Return the value if it is above 0 and at most 1."""
     if not (isinstance(value, (int, float, np.number)) and 0.0 < value <= 1.0):
         raise ParameterError(
-            f"{parameter} should be above 0 and at most 1, but {value!r} came. "
+            f"{parameter} must be above 0 and at most 1, got {value!r}. "
             "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
         )
     return float(value)
@@ -104,7 +103,7 @@ def constraint(spec: Any, n_features: int) -> Prox:
     probes = [float(found.value(sign * np.ones(n_features))) for sign in (1.0, -1.0)]
     if probes[0] not in (0.0, np.inf) or probes[1] != np.inf:
         raise ParameterError(
-            f"constraint should be a set of nonnegative vectors, but {found!r} came. Penalties go "
+            f"constraint must be a set of nonnegative vectors, got {found!r}. Penalties go "
             "into dictionary_penalty; a box needs a lower bound of 0 or more."
         )
     return found
@@ -118,11 +117,11 @@ def entry_bounds(spec: Any, shape: tuple[int, int]) -> Prox:
     except (TypeError, ValueError):
         sound = False
     if not sound:
-        came = [f"shape {b.shape}" if getattr(b, "ndim", 0) else repr(b) for b in spec]
+        found = [f"shape {b.shape}" if getattr(b, "ndim", 0) else repr(b) for b in spec]
         raise ParameterError(
-            f"constraint as a pair should be two bounds, 0 <= lower <= upper < inf, each a number, "
-            f"an array of length {shape[1]} or one of shape {shape}, but ({', '.join(came)}) came. "
-            "Give (lower, upper), with components as rows."
+            f"constraint as a pair must be two bounds, 0 <= lower <= upper < inf, each a number, "
+            f"an array of length {shape[1]} or one of shape {shape}, got ({', '.join(found)}). "
+            "Use (lower, upper), with components as rows."
         )
     return Entries(np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T))
 
@@ -136,7 +135,7 @@ def code_penalty(spec: Any, n_components: int) -> Prox:
         penalty = replace(penalty, nonnegative=True)  # type: ignore[type-var]
     if not penalty.convex or float(penalty.value(-np.ones(n_components))) != np.inf:
         raise ParameterError(
-            f"code_penalty should be convex and keep codes nonnegative, but {penalty!r} came. "
+            f"code_penalty must be convex and keep codes nonnegative, got {penalty!r}. "
             "Use 'l1' for sparse codes, and a lower bound of 0 or more in a box."
         )
     return penalty
@@ -149,8 +148,8 @@ def dictionary_penalty(spec: Any) -> tuple[float, float]:
     coefficients = getattr(_component("dictionary_penalty", spec), "coefficients", None)
     if coefficients is None:
         raise ParameterError(
-            f"dictionary_penalty should be 'l1', 'l2', 'elastic-net' or an object of theirs, but "
-            f"{spec!r} came. Other functions of an atom go into constraint."
+            f"dictionary_penalty must be 'l1', 'l2', 'elastic-net' or an object of theirs, got "
+            f"{spec!r}. Other functions of an atom go into constraint."
         )
     return float(coefficients[0]), float(coefficients[1])
 
@@ -164,8 +163,8 @@ def outlier_penalty(weight: float, bound: Any, sign: str, structure: str) -> Pro
         return L1(weight, limit, nonnegative)
     if np.isfinite(limit):
         raise ParameterError(
-            "outlier_bound applies to single entries, but outlier_structure='samples' came. "
-            "Leave the bound out, or use outlier_structure='entries'."
+            "outlier_bound must be None unless it bounds single entries, got "
+            "outlier_structure='samples'. Leave the bound out, or use outlier_structure='entries'."
         )
     return GroupLasso(weight, None, nonnegative)
 
@@ -174,7 +173,7 @@ def _component(parameter: str, spec: Any) -> Prox:
     found = resolve("thalweg.prox", spec, parameter)
     if not isinstance(found, Prox):
         raise ParameterError(
-            f"{parameter} should be a name or an object with value, prox and conjugate, but "
-            f"{spec!r} came. See thalweg.prox for what there is."
+            f"{parameter} must be a name or an object with value, prox and conjugate, got "
+            f"{spec!r}. See thalweg.prox for what there is."
         )
     return found

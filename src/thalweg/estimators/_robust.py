@@ -120,8 +120,8 @@ class Robust(Factorization):
         number = isinstance(self.outlier_weight, (int, float, np.floating, np.integer))
         if not (number and 0.0 <= self.outlier_weight < np.inf):
             raise ParameterError(
-                f"outlier_weight should be 'auto' or a number of 0 or more, but "
-                f"{self.outlier_weight!r} came. 'auto' follows the noise in the data."
+                f"outlier_weight must be 'auto' or a number of 0 or more, got "
+                f"{self.outlier_weight!r}. 'auto' follows the noise in the data."
             )
         return False
 

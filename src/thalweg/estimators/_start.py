@@ -77,8 +77,8 @@ def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
     atoms = as_numbers(frozen)
     if atoms is None or atoms.ndim != 2 or len(atoms) > n_components:
         raise ParameterError(
-            f"frozen_components should be numbers in at most {n_components} rows of {n_features} "
-            f"entries, but what came {in_words(frozen)}. Give one row for each atom to keep."
+            f"frozen_components must be numbers in at most {n_components} rows of {n_features} "
+            f"entries, got {in_words(frozen)}. Pass one row for each atom to keep."
         )
     return given("frozen_components", atoms, (len(atoms), n_features)).T
 
@@ -141,8 +141,9 @@ def given(parameter: str, atoms: Any, shape: tuple[int, int]) -> Array:
     array = as_numbers(atoms)
     fits = array is not None and array.shape == shape
     if array is None or not (fits and np.isfinite(array).all() and (array >= 0.0).all()):
+        found = "negative or infinite entries, or NaN" if fits else in_words(atoms)
         raise ParameterError(
-            f"{parameter} should be a finite nonnegative array of shape {shape}, but what came "
-            f"{in_words(atoms)}, or has other entries. Pass components as rows."
+            f"{parameter} must be a finite nonnegative array of shape {shape}, got {found}. "
+            "Pass components as rows."
         )
     return array.astype(np.float64, copy=False)

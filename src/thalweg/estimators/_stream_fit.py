@@ -66,7 +66,7 @@ class StreamFit:
         """
         if not hasattr(stream, "batches"):
             raise ParameterError(
-                f"stream should have batches(size, start), but {type(stream).__name__} has not. "
+                f"stream must have a method batches(size, start), got {type(stream).__name__}. "
                 "Open files and arrays with thalweg.streams.open first."
             )
         check_callback(callback)
@@ -88,7 +88,7 @@ class StreamFit:
                 begin = Position(epoch + 1, 0)
         if not hasattr(self, "components_"):
             raise InputError(
-                "The stream should have samples, but none came. Check its source, and the position."
+                "stream must have samples, got none. Check its source and the start position."
             )
         return self
 
@@ -101,9 +101,8 @@ class StreamFit:
         kept = read_manifest(path)
         if kept.position is None or kept.batch_size is None or asked not in (None, kept.batch_size):
             raise ParameterError(
-                f"A run should go on as it began, but {path} is of position {kept.position} and "
-                f"batch_size={kept.batch_size}, and batch_size={asked} came. Leave batch_size out, "
-                "or begin anew in another folder."
+                f"batch_size must be {kept.batch_size} as in {path}, got batch_size={asked}. "
+                "Leave it out to resume the run, or use another folder for a new run."
             )
         return restore(path, self).position, kept.batch_size
 
@@ -117,16 +116,16 @@ def _keeper(checkpoint: Any, resume: bool, start: Any) -> Keeper | None:
     """Return who writes the checkpoints; an earlier run is neither overwritten nor mixed in."""
     if resume and (checkpoint is None or start is not None):
         raise ParameterError(
-            "resume=True should come with checkpoint= and without start=, but it did not. Name the "
-            "folder of the checkpoints, from which the position is taken."
+            "resume=True must be used with checkpoint= and without start=: the position is that of "
+            "the checkpoint."
         )
     if checkpoint is None:
         return None
     keeper = checkpoint if isinstance(checkpoint, Keeper) else Keeper(checkpoint)
     if not resume and start is None and keeper.used():
         raise ParameterError(
-            f"checkpoint should be a folder without checkpoints, but {keeper.directory} has those "
-            "of an earlier run. Go on with resume=True, or choose another folder."
+            f"checkpoint must be a folder without checkpoints, got {keeper.directory} with those "
+            "of an earlier run. Use resume=True to continue it, or another folder."
         )
     keeper.prepare()
     return keeper

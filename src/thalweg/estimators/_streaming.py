@@ -176,8 +176,8 @@ class Streaming(StreamFit, Factorization):
         fixed = frozen_columns(given, W.shape[1], W.shape[0]).astype(W.dtype)
         if not np.array_equal(fixed, W[:, : fixed.shape[1]]):
             raise ParameterError(
-                "frozen_components should be those with which the stream began, but others came. "
-                "Begin anew with fit, or leave them as they were."
+                "frozen_components must be those of the first batch, got others. "
+                "Call fit to start again with new ones."
             )
 
     def _begin(self, batch: Batch, rng: np.random.Generator) -> DictionaryUpdate[Any]:

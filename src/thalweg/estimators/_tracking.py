@@ -152,8 +152,8 @@ class Tracking(StreamFit, Factorization):
         K, F = check_count("n_components", self.n_components), X.shape[1]
         if K > F:
             raise ParameterError(
-                f"n_components should be at most the number of features, but n_components={K} "
-                f"came with n_features={F}. Ask for fewer components."
+                f"n_components must be at most the number of features, n_features={F}, got "
+                f"n_components={K}. Use fewer components."
             )
         self._check()
         self._seed = int(generator(self.random_state).integers(2**31))
@@ -284,15 +284,16 @@ def _given(init: Any, K: int, F: int) -> Array:
     """Return the basis that a user gave as rows, as orthonormal columns."""
     rows = as_numbers(init)
     if rows is None or rows.shape != (K, F) or not np.isfinite(rows).all():
+        fits = rows is not None and rows.shape == (K, F)
+        found = "infinite entries or NaN" if fits else in_words(init)
         raise ParameterError(
-            f"init should be 'robust', 'random' or a finite array of shape ({K}, {F}), but what "
-            f"came {in_words(init)}, or has other entries. Pass the components of an earlier fit "
-            "as they are."
+            f"init must be 'robust', 'random' or a finite array of shape ({K}, {F}), got {found}. "
+            "Pass the components of an earlier fit unchanged."
         )
     Q, T = np.linalg.qr(rows.astype(np.float64).T)
     if np.abs(np.diag(T)).min() <= 1e-12 * np.abs(np.diag(T)).max():
         raise ParameterError(
-            "init should have rows that are linearly independent, but some are combinations of "
-            "others. Leave them out and ask for fewer components."
+            "init must have linearly independent rows, got rows that are combinations of others. "
+            "Remove them and use fewer components."
         )
     return Q

@@ -128,6 +128,6 @@ class OnlineFactorization(Streaming):
 def _require(component: Any, contract: Any, parameter: str) -> None:
     if isinstance(component, type) or not isinstance(component, contract):  # a class is no object
         raise ParameterError(
-            f"{parameter} should be an object with the methods of {contract.__name__}, but "
-            f"{component!r} came. See docs/adding.md for what it needs."
+            f"{parameter} must be an object with the methods of {contract.__name__}, got "
+            f"{component!r}. See docs/adding.md for what it needs."
         )

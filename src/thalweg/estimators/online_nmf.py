@@ -218,8 +218,8 @@ class OnlineNMF(Diverging, Streaming):
             return super()._constraint()
         if self.solver != "spsgd":
             raise ParameterError(
-                f"constraint=None is a set of solver='spsgd', but solver={self.solver!r} came. "
-                "Name a set of components, such as 'l2-ball'."
+                f"constraint must be a set unless solver='spsgd', got None with "
+                f"solver={self.solver!r}. Use a set such as 'l2-ball'."
             )
         return Box()
 
@@ -238,7 +238,7 @@ class OnlineNMF(Diverging, Streaming):
             a, b = (float(number) for number in self.step)
         except (TypeError, ValueError):
             raise ParameterError(
-                f"step should be two positive numbers, but {self.step!r} came. Use (1.0, 2e4), say."
+                f"step must be two positive numbers, got {self.step!r}. Example: (1.0, 2e4)."
             ) from None
         return a, b
 

@@ -194,8 +194,8 @@ class ORNMF(Diverging, Streaming):
             return parameters.check_count("buffer_size", self.buffer_size)
         if self.buffer_size != "auto":
             raise ParameterError(
-                f"buffer_size should be 'auto', a positive whole number or None, but "
-                f"{self.buffer_size!r} came. None remembers all samples."
+                f"buffer_size must be 'auto', a positive integer or None, got "
+                f"{self.buffer_size!r}. None remembers all samples."
             )
         window = parameters.check_count("window", self.window)
         count = parameters.check_count("n_components", self.n_components)

@@ -94,14 +94,14 @@ def select(
     values = tuple(values)
     if not values:
         raise ParameterError(
-            f"values should be one or more values of {parameter}, but none came. "
-            "Give a list such as [0.1, 1.0, 10.0]."
+            f"values must be one or more values of {parameter}, got none. "
+            "Example: [0.1, 1.0, 10.0]."
         )
     rows = X if hasattr(X, "shape") else np.asarray(X)
     if not 2 <= parameters.check_count("folds", folds) <= rows.shape[0]:
         raise InputError(
-            f"folds should be between 2 and the number of samples, {rows.shape[0]}, but {folds!r} "
-            "came. Give fewer folds, or more samples."
+            f"folds must be between 2 and the number of samples, {rows.shape[0]}, got {folds!r}. "
+            "Use fewer folds, or more samples."
         )
     seed = int(parameters.generator(random_state).integers(2**31))
     parts = list(KFold(folds, shuffle=True, random_state=seed).split(np.empty(rows.shape[0])))

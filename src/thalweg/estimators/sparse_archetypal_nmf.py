@@ -381,7 +381,7 @@ class SparseArchetypalNMF(Factorization):
             )
         if not (isinstance(weight, (int, float, np.number)) and 0.0 <= weight < np.inf):
             raise ParameterError(
-                f"weight should be a finite number that is 0 or more, but {weight!r} came. "
+                f"weight must be a finite number that is 0 or more, got {weight!r}. "
                 "Begin with 1; select_weight finds one by held-out samples."
             )
         return float(weight)
@@ -407,8 +407,8 @@ class SparseArchetypalNMF(Factorization):
             nonzeros = 0
         if not 1 <= nonzeros <= k * n:
             raise ParameterError(
-                "sparsity should be None, a share above 0 and at most 1, or a whole number from 1 "
-                f"to {k * n} (n_components times features), but {given!r} came. "
+                "sparsity must be None, a share above 0 and at most 1, or an integer from 1 "
+                f"to {k * n} (n_components times features), got {given!r}. "
                 "It is the number of nonzeros, not of zeros."
             )
         return nonzeros

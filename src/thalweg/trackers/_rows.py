@@ -40,12 +40,12 @@ def motion(forgetting: float, step_size: str, ridge: float) -> Array:
     """Return how rows move, as the kernels want it; raise if a parameter has no meaning."""
     if not 0.0 < forgetting <= 1.0:
         raise ParameterError(
-            f"forgetting should be above 0 and at most 1, but {forgetting!r} came. "
+            f"forgetting must be above 0 and at most 1, got {forgetting!r}. "
             "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
         )
     if step_size not in _STEPS:
         raise ParameterError(
-            f"step_size should be one of {', '.join(map(repr, _STEPS))}, but {step_size!r} came. "
+            f"step_size must be one of {', '.join(map(repr, _STEPS))}, got {step_size!r}. "
             "Use one of these names."
         )
     require_positive(ridge=ridge)

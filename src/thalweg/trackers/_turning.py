@@ -41,8 +41,8 @@ def choose(step_size: str, rate: float, *known: str) -> int:
     require_positive(rate=rate)
     if step_size not in known:
         raise ParameterError(
-            f"step_size should be one of {', '.join(map(repr, known))}, but {step_size!r} "
-            "came. Use one of these names."
+            f"step_size must be one of {', '.join(map(repr, known))}, got {step_size!r}. "
+            "Use one of these names."
         )
     return _RULES[step_size]
 

@@ -47,7 +47,7 @@ class Window(NamedTuple):
         F, K = shape
         if size < K:
             raise ParameterError(
-                f"window should be at least the number of codes, {K}, but {size!r} came. "
+                f"window must be at least the number of codes, {K}, got {size!r}. "
                 "Set it to several times that number."
             )
         flags = np.zeros((F, size), dtype=np.bool_)
@@ -88,8 +88,7 @@ def check_windows(tracker: Any, *counts: str) -> None:
         value = getattr(tracker, name)
         if not (isinstance(value, (int, np.integer)) and value >= 1):
             raise ParameterError(
-                f"{name} should be a positive whole number, but {value!r} came. "
-                "Set it to 1 or more."
+                f"{name} must be a positive integer, got {value!r}. Set it to 1 or more."
             )
 
 

@@ -107,7 +107,7 @@ class OnlineRobustPCA:
         require_positive(sweeps=self.sweeps, max_iter=self.max_iter)
         if not 0.0 < self.forgetting <= 1.0:
             raise ParameterError(
-                f"forgetting should be above 0 and at most 1, but {self.forgetting!r} came. "
+                f"forgetting must be above 0 and at most 1, got {self.forgetting!r}. "
                 "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
             )
 

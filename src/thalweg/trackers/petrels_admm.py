@@ -112,8 +112,7 @@ class PetrelsADMM:
         require_nonnegative(noise=self.noise)
         if self.solver not in ("fast", "admm"):
             raise ParameterError(
-                f"solver should be 'fast' or 'admm', but {self.solver!r} came. "
-                "Use one of these names."
+                f"solver must be 'fast' or 'admm', got {self.solver!r}. Use one of these names."
             )
 
     def init(self, U: Array) -> Clean:

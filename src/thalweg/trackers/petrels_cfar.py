@@ -65,7 +65,7 @@ class PetrelsCFAR:
         require_positive(window=self.window)
         if not 0.0 < self.false_alarms < 1.0:
             raise ParameterError(
-                f"false_alarms should be between 0 and 1, but {self.false_alarms!r} came. "
+                f"false_alarms must be between 0 and 1, got {self.false_alarms!r}. "
                 "Give a share such as false_alarms=0.01."
             )
         self._parts()

@@ -171,7 +171,7 @@ def half_life(n_samples: float) -> float:
     """
     if not n_samples > 0:
         raise ParameterError(
-            f"half_life needs a positive number of samples, but {n_samples!r} came. "
+            f"half_life needs a positive number of samples, got {n_samples!r}. "
             "For no forgetting use forgetting=1.0."
         )
     return float(0.5 ** (1.0 / n_samples))

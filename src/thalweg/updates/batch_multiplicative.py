@@ -112,13 +112,13 @@ class BatchMultiplicative:
         if not (self._rescales or isinstance(self.constraint, Box)):
             raise ParameterError(
                 "multiplicative updates need a constraint that columns can be scaled into, or a "
-                f"box, but {self.constraint!r} came. Use 'l2-ball', 'l1-ball', 'simplex', "
+                f"box, got {self.constraint!r}. Use 'l2-ball', 'l1-ball', 'simplex', "
                 "'elastic-net-ball', 'nonnegative' or 'box'."
             )
         if self._rescales and self._penalised and not hasattr(self.constraint, "price"):
             raise ParameterError(
                 "a penalty of the codes needs components in an l1 ball, an l2 ball, a simplex or "
-                f"a box here, but the constraint {self.constraint!r} came. Use one of these."
+                f"a box here, got the constraint {self.constraint!r}. Use one of these."
             )
 
     @property

@@ -188,7 +188,7 @@ class Multiplicative:
         if not hasattr(self.constraint, "price"):
             raise ParameterError(
                 f"a penalty of the codes needs components in an l1 ball, an l2 ball or a simplex "
-                f"here, but the constraint {self.constraint!r} came. Use one of these."
+                f"here, got the constraint {self.constraint!r}. Use one of these."
             )
         return priced(H, self.constraint, self.code_l1, self.code_l2)
 

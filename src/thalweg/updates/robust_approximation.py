@@ -284,8 +284,8 @@ def _exponent(loss: Divergence) -> float:
     exponent = getattr(loss, "beta", _EXPONENTS.get(loss.name))
     if exponent is None:
         raise ParameterError(
-            f"loss should be a beta-divergence here: {', '.join(map(repr, _EXPONENTS))} or "
-            f"Beta(b), but {loss!r} came. OnlineNMF has other losses."
+            f"loss must be a beta-divergence here: {', '.join(map(repr, _EXPONENTS))} or "
+            f"Beta(b), got {loss!r}. OnlineNMF has other losses."
         )
     return float(exponent)
 
@@ -298,7 +298,7 @@ def _border(constraint: Prox) -> tuple[tuple[float, float, bool], tuple[Array, A
     bounds = [np.asarray(getattr(constraint, side, np.inf)) for side in ("lower", "upper")]
     if not all(np.isfinite(b).all() for b in bounds):
         raise ParameterError(
-            "constraint should be bounded, for steps are in units of its diameter, but "
-            f"{constraint!r} came. Take a simplex, an l1, l2 or elastic-net ball, or a finite box."
+            "constraint must be bounded, for steps are in units of its diameter, got "
+            f"{constraint!r}. Take a simplex, an l1, l2 or elastic-net ball, or a finite box."
         )
     return (0.0, 0.0, False), (bounds[0], bounds[1])

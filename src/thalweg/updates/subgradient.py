@@ -152,8 +152,8 @@ class Subgradient:
             )
         if not (0.0 < a < np.inf and b > 0.0 and 0.0 <= self.epsilon < 1.0):
             raise ParameterError(
-                f"schedule should be two positive numbers and epsilon a number below 1, but "
-                f"{self.schedule!r} and {self.epsilon!r} came. Use (1.0, 2e4) and 1e-8, say."
+                f"schedule must be two positive numbers and epsilon a number below 1, got "
+                f"{self.schedule!r} and {self.epsilon!r}. Example: (1.0, 2e4) and 1e-8."
             )
 
     def init(self, W: Array) -> Scales:

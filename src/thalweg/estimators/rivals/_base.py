@@ -100,7 +100,7 @@ class Rival(Factorization):
 
 def _incomplete(who: str) -> InputError:
     return InputError(
-        f"{who} needs complete data, but NaN came. Fill the gaps first, or use SparseArchetypalNMF."
+        f"{who} needs complete data, got NaN. Fill the gaps first, or use SparseArchetypalNMF."
     )
 
 

@@ -91,7 +91,7 @@ class HoyerNMF(Rival):
         level: Any = self.sparseness
         if not (isinstance(level, (int, float, np.number)) and 0.0 <= level < 1.0):
             raise ParameterError(
-                f"sparseness should be at least 0 and below 1, but {level!r} came. 0.5 is a middle."
+                f"sparseness must be at least 0 and below 1, got {level!r}. Example: 0.5."
             )
         m, n = rows.shape
         # steps and the start are for entries around 1; components do not depend on units

@@ -72,7 +72,7 @@ class PeharzPernkopfNMF(Rival):
         share: Any = self.sparsity
         if not (isinstance(share, (float, int, np.number)) and 0.0 < share <= 1.0):
             raise ParameterError(
-                f"sparsity should be a share above 0 and at most 1, but {share!r} came. "
+                f"sparsity must be a share above 0 and at most 1, got {share!r}. "
                 "0.5 lets every second entry differ from 0."
             )
         keep = Top(max(1, int(float(share) * rows.shape[1])))
