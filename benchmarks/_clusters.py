@@ -7,8 +7,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 from benchmarks._data import stored
-from benchmarks._sparse_rivals import SPARSE, matched, nonzeros
-from thalweg import SignSplitter, SparseArchetypalNMF, rivals
+from benchmarks._sparse_baselines import SPARSE, matched, nonzeros
+from thalweg import SignSplitter, SparseArchetypalNMF, baselines
 from thalweg.metrics import entropy, purity
 
 __all__ = [
@@ -38,7 +38,7 @@ def centres(name: str, k: int, X: Any, share: float, seed: int, weight: float = 
         model = SparseArchetypalNMF(k, sparsity=limit, weight=weight, random_state=seed)
         return model.fit(X).components_
     if name == "exact AA":
-        return rivals.ArchetypalAnalysis(k, random_state=seed).fit(X).components_
+        return baselines.ArchetypalAnalysis(k, random_state=seed).fit(X).components_
     if name == "k-means":
         return KMeans(k, n_init=RUNS, random_state=seed).fit(X).cluster_centers_
     return matched(name, k, X, share, seed)

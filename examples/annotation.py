@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thalweg import ORNMF, rivals
+from thalweg import ORNMF, baselines
 
 TILE, FEWEST = 7, 3  # width of a tile, and least number of pixels of a keyword's land cover
 KEYWORDS = 2  # predicted for each tile; [R] predicts 5, where images have 4.7 on average
@@ -23,10 +23,10 @@ METHODS: dict[str, Callable[[int, int], Any]] = {
     # the buffer of [R] II-C
     "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=min(-(-n // 10), 20), horizon=PASSES * n),
     "WOR-NMF": lambda K, n: ORNMF(K, buffer_size=None, window=10, horizon=-(-PASSES * n // 10)),
-    "OMF": lambda K, n: rivals.omf(K, batch_size=10),
-    "OMF-DA": lambda K, n: rivals.omf_da(K, batch_size=10),
-    "ONMF": lambda K, n: rivals.onmf(K),
-    "INMF": lambda K, n: rivals.inmf(K, batch_size=10),
+    "OMF": lambda K, n: baselines.omf(K, batch_size=10),
+    "OMF-DA": lambda K, n: baselines.omf_da(K, batch_size=10),
+    "ONMF": lambda K, n: baselines.onmf(K),
+    "INMF": lambda K, n: baselines.inmf(K, batch_size=10),
 }
 
 

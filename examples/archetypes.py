@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from thalweg import SignSplitter, SparseArchetypalNMF, metrics, rivals
+from thalweg import SignSplitter, SparseArchetypalNMF, baselines, metrics
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -81,7 +81,7 @@ def groups(X: Any, labels: Any, k: int) -> dict[str, tuple[float, float, float]]
     for name, sparsity in (("archetypes", None), ("sparse archetypes, 0.5", 0.5)):
         model = SparseArchetypalNMF(k, sparsity=sparsity, start="projections").fit(split)
         found[name] = (model.labels_, metrics.sparsity(model.components_))
-    exact = rivals.ArchetypalAnalysis(k, random_state=0).fit(split)
+    exact = baselines.ArchetypalAnalysis(k, random_state=0).fit(split)
     nearest = np.argmin(((split[:, None] - exact.components_) ** 2).sum(axis=2), axis=1)
     found["exact archetypal analysis"] = (nearest, metrics.sparsity(exact.components_))
     return {

@@ -23,7 +23,7 @@ INK, SOFT = "#222a33", "#68727d"
 class Result(NamedTuple):
     """The course of a tracker."""
 
-    seen: Any  # number of samples processed
+    observed: Any  # number of samples processed
     sep: Any  # error after them
     recovery: int | None  # samples from the jump until the error stays below LEVEL
     drift: Any  # rotation of the estimated subspace, NaN during an initialisation
@@ -32,18 +32,18 @@ class Result(NamedTuple):
 
 def follow(model: Any, stream: synthetic.SubspaceStream) -> Result:
     """Process the stream in small batches, and compute the error after each."""
-    seen, errors, drift = [], [], []
+    observed, errors, drift = [], [], []
     for start in range(0, len(stream.X), EVERY):
         looks = len(model.drift_) if start else 0
         model.partial_fit(stream.X[start : start + EVERY])
-        seen.append(model.n_samples_seen_)
+        observed.append(model.n_samples_seen_)
         truth = stream.basis_at(model.n_samples_seen_ - 1)
         errors.append(metrics.sep(model.components_, truth.T))
         drift.append(model.drift_[-1] if len(model.drift_) > looks else np.nan)
-    far = [at for at, error in zip(seen, errors, strict=True) if error > LEVEL]
-    found = far[-1] < seen[-1]
+    far = [at for at, error in zip(observed, errors, strict=True) if error > LEVEL]
+    found = far[-1] < observed[-1]
     recovery = max(far[-1] + EVERY - JUMP, EVERY) if found else None
-    return Result(np.array(seen), np.array(errors), recovery, np.array(drift), model.jumps_)
+    return Result(np.array(observed), np.array(errors), recovery, np.array(drift), model.jumps_)
 
 
 def draw(results: dict[str, Result], picture: Path) -> None:
@@ -53,11 +53,11 @@ def draw(results: dict[str, Result], picture: Path) -> None:
     )
     for name, result in results.items():
         wide = 3.0 if name == "PETRELS-ADMM" else 2.0
-        top.plot(result.seen, result.sep, color=COLOURS[name], lw=wide)
-        label, place = f" {name}", (result.seen[-1], result.sep[-1])
+        top.plot(result.observed, result.sep, color=COLOURS[name], lw=wide)
+        label, place = f" {name}", (result.observed[-1], result.sep[-1])
         top.annotate(label, place, color=COLOURS[name], fontsize=14, va="center")
     ours = results["PETRELS-ADMM"]
-    bottom.plot(ours.seen, np.degrees(ours.drift), color=COLOURS["PETRELS-ADMM"], lw=2.0)
+    bottom.plot(ours.observed, np.degrees(ours.drift), color=COLOURS["PETRELS-ADMM"], lw=2.0)
     for at in ours.jumps:
         bottom.axvline(at, color=COLOURS["PETRELS-ADMM"], lw=1.2)
         bottom.text(at - 40, 0.22, "noticed: a new start", fontsize=13, color=INK, ha="right")

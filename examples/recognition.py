@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
-from thalweg import ORNMF, rivals
+from thalweg import ORNMF, baselines
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -35,10 +35,10 @@ METHODS: dict[str, Callable[[int, int], Any]] = {
     "WOR-NMF": lambda K, n: ORNMF(
         K, buffer_size=None, window=CHUNK, horizon=-(-PASSES * n // CHUNK)
     ),
-    "OMF": lambda K, n: rivals.omf(K, batch_size=CHUNK),
-    "OMF-DA": lambda K, n: rivals.omf_da(K, batch_size=CHUNK),
-    "ONMF": lambda K, n: rivals.onmf(K, batch_size=min(K, n)),
-    "INMF": lambda K, n: rivals.inmf(K, batch_size=CHUNK),
+    "OMF": lambda K, n: baselines.omf(K, batch_size=CHUNK),
+    "OMF-DA": lambda K, n: baselines.omf_da(K, batch_size=CHUNK),
+    "ONMF": lambda K, n: baselines.onmf(K, batch_size=min(K, n)),
+    "INMF": lambda K, n: baselines.inmf(K, batch_size=CHUNK),
     "PCA": lambda K, n: PCA(min(K, n), svd_solver="full"),  # not online, and not in the paper
 }
 COLOURS = ("#1b6ca8", "#5aa9e6", "#0b3954", "#d1495b", "#e09f3e", "#2e933c", "#7a7a7a", "#9b5de5")

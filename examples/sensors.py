@@ -53,8 +53,8 @@ def generate(seed: int = 0, hours: int = HOURS) -> Table:
 def interpolate(X: Any) -> Any:
     """Interpolate linearly over the gaps of each column."""
     t = np.arange(len(X))
-    seen = ~np.isnan(X)
-    columns = [np.interp(t, t[s], x[s]) for x, s in zip(X.T, seen.T, strict=True)]
+    observed = ~np.isnan(X)
+    columns = [np.interp(t, t[s], x[s]) for x, s in zip(X.T, observed.T, strict=True)]
     return np.column_stack(columns)
 
 

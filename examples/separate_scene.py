@@ -31,12 +31,12 @@ def report(progress) -> None:
         print(line, end="\r" if live else "\n", file=sys.stderr, flush=True)
 
 
-def verdicts(truth, found, seen):
+def verdicts(truth, found, observed):
     """Return class numbers: 0 background, 1 to 3 the VERDICTS, 4 missing pixels of objects."""
-    return np.select([truth & ~seen, truth & found, found, truth], [4, 1, 2, 3])
+    return np.select([truth & ~observed, truth & found, found, truth], [4, 1, 2, 3])
 
 
-def draw(scene, parts, found, seen, picture: Path) -> None:
+def draw(scene, parts, found, observed, picture: Path) -> None:
     """Draw a mosaic: one row for each frame, one column for each part."""
     grey = {"cmap": mpl.colormaps["gray"].with_extremes(bad=GAP), "vmin": 0, "vmax": 1}
     signed = {"cmap": "RdBu_r", "vmin": -0.8, "vmax": 0.8}
@@ -45,7 +45,7 @@ def draw(scene, parts, found, seen, picture: Path) -> None:
         "input": (scene.frames, grey),
         "background": (parts.low_rank, grey),
         "outliers (red: brighter)": (parts.outliers, signed),
-        "mask beside the truth": (verdicts(scene.mask, found, seen), judged),
+        "mask beside the truth": (verdicts(scene.mask, found, observed), judged),
     }
     fig, axes = plt.subplots(len(SHOWN), 4, figsize=(13, 10.6), layout="constrained")
     for (title, (pictures, style)), down in zip(columns.items(), axes.T, strict=True):
@@ -70,8 +70,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     picture = parser.parse_args(argv).output / "separation.png"
     scene = synthetic.moving_scene(1000, random_state=0)
-    seen = ~np.isnan(scene.frames)
-    print(f"{len(scene.frames)} frames of {scene.shape} pixels, {np.mean(~seen):.1%} missing")
+    observed = ~np.isnan(scene.frames)
+    print(f"{len(scene.frames)} frames of {scene.shape} pixels, {np.mean(~observed):.1%} missing")
     start = time.perf_counter()
     # The light has three components.
     model = RobustOnlineNMF(n_components=3, random_state=0, callback=report)
@@ -79,13 +79,13 @@ def main(argv: list[str] | None = None) -> None:
     seconds = time.perf_counter() - start
     print(file=sys.stderr)  # end the progress line
     found = np.abs(parts.outliers) > THRESHOLD
-    scores = metrics.outlier_scores(scene.mask[seen], found[seen])
+    scores = metrics.outlier_scores(scene.mask[observed], found[observed])
     print(f"objects      F-measure {scores.f1:.3f}", end="   ")
     print(f"(precision {scores.precision:.3f}, recall {scores.recall:.3f})")
     print(f"background   PSNR {metrics.psnr(scene.background, parts.low_rank):.1f} dB", end="   ")
     print(f"(as filmed {metrics.psnr(scene.background, scene.frames):.1f} dB)")
     print(f"time         {seconds:.1f} s   (outlier weight {model.outlier_weight_:.3f})")
-    draw(scene, parts, found, seen, picture)
+    draw(scene, parts, found, observed, picture)
     print(f"picture      {picture}")
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import matplotlib as mpl
 import numpy as np
 
-from thalweg import SparseArchetypalNMF, metrics, rivals
+from thalweg import SparseArchetypalNMF, baselines, metrics
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -65,7 +65,7 @@ def turned(angle: float) -> tuple[Any, Any]:
 def solve() -> list[Panel]:
     """Return the panels of Figures 1 to 4."""
     clean, noisy = mixtures(50, seed=0), mixtures(50, seed=0, noise=NOISE)
-    exact = rivals.ArchetypalAnalysis(3, random_state=0).fit(clean).components_
+    exact = baselines.ArchetypalAnalysis(3, random_state=0).fit(clean).components_
     near = SparseArchetypalNMF(3, weight=1.0, random_state=0).fit(noisy).components_
     few = SparseArchetypalNMF(3, sparsity=2, weight=1e-3, random_state=0).fit(clean).components_
     many = mixtures(200, seed=1, noise=NOISE)

@@ -18,7 +18,7 @@ import matplotlib as mpl
 import numpy as np
 from sklearn.cluster import KMeans
 
-from thalweg import SparseArchetypalNMF, metrics, rivals
+from thalweg import SparseArchetypalNMF, baselines, metrics
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -90,7 +90,7 @@ def unmix(
     if dense:
         exact = {"random_state": 0, **limits.get("exact analysis", {})}
         methods["archetypes"] = SparseArchetypalNMF(CLASSES, **ours)
-        methods["exact analysis"] = rivals.ArchetypalAnalysis(CLASSES, **exact)
+        methods["exact analysis"] = baselines.ArchetypalAnalysis(CLASSES, **exact)
         methods["k-means"] = KMeans(CLASSES, n_init=3, random_state=0)
     for name, (make, low, high) in KNOBS.items():
         limited = partial(make, **limits.get(name, {}))
@@ -99,15 +99,15 @@ def unmix(
 
 
 def _kim_park(x: float, n: int, **more: int) -> Any:
-    return rivals.KimParkNMF(CLASSES, penalty=n * 10.0**x, random_state=0, **more)
+    return baselines.KimParkNMF(CLASSES, penalty=n * 10.0**x, random_state=0, **more)
 
 
 def _peharz_pernkopf(x: float, n: int, **more: int) -> Any:
-    return rivals.PeharzPernkopfNMF(CLASSES, sparsity=-x, random_state=0, **more)
+    return baselines.PeharzPernkopfNMF(CLASSES, sparsity=-x, random_state=0, **more)
 
 
 def _hoyer(x: float, n: int, **more: int) -> Any:
-    return rivals.HoyerNMF(CLASSES, sparseness=x, random_state=0, **more)
+    return baselines.HoyerNMF(CLASSES, sparseness=x, random_state=0, **more)
 
 
 # Constructor of each baseline, and the ends of its parameter, from dense to sparse.
@@ -143,7 +143,7 @@ def _group(model: Any, X: Any, truth: Any) -> Grouping:
         centres = model.cluster_centers_
     else:
         centres = model.components_
-        if not isinstance(model, (SparseArchetypalNMF, rivals.ArchetypalAnalysis)):
+        if not isinstance(model, (SparseArchetypalNMF, baselines.ArchetypalAnalysis)):
             # their scale is arbitrary: scale them such that codes sum to 1 on average
             centres = centres * model.transform(X[::20]).sum(axis=1).mean()
     squares = np.sum(centres**2, axis=1)

@@ -67,7 +67,7 @@ def alternate_l1(
     weight: float,
     bound: float = inf,
     lower: float = -inf,
-    seen: Array | None = None,
+    observed: Array | None = None,
     l1: float = 0.0,
     l2: float = 0.0,
     relax: float = 1.0,
@@ -79,7 +79,7 @@ def alternate_l1(
     replaced by gradient'd + d'W'W d / (2 relax) around the last codes, which lies above the loss
     along the way for relax < 2 and makes longer steps.
     """
-    kept = np.ones(len(v), dtype=bool) if seen is None else seen
+    kept = np.ones(len(v), dtype=bool) if observed is None else observed
     v, W = v[kept], W[kept]
     K = W.shape[1]
     track = []
@@ -335,15 +335,15 @@ def project_columns(W: Array, project: Project = project_ball) -> Array:
 # --- one sample: (13)-(17) and (25)-(30) -------------------------------------------------------
 
 
-def sample_loss(v: Array, W: Array, h: Array, r: Array, weight: float, seen: Array) -> float:
+def sample_loss(v: Array, W: Array, h: Array, r: Array, weight: float, observed: Array) -> float:
     """Return l~ of (6), where gaps cost nothing."""
     error = v - W @ h - r
-    return sum(error[i] ** 2 / 2 + weight * abs(r[i]) for i in range(len(v)) if seen[i])
+    return sum(error[i] ** 2 / 2 + weight * abs(r[i]) for i in range(len(v)) if observed[i])
 
 
-def ridge_start(v: Array, W: Array, seen: Array) -> Array:
+def ridge_start(v: Array, W: Array, observed: Array) -> Array:
     """Return the codes at which PGD begins here, where VII-B1 draws them at random."""
-    G, rows = W.T @ W, np.flatnonzero(seen)
+    G, rows = W.T @ W, np.flatnonzero(observed)
     K = len(G)
     ridge = 0.01 * sum(G[k, k] for k in range(K)) / K
     h = np.linalg.inv(G + ridge * np.eye(K)) @ W[rows].T @ v[rows]
@@ -353,7 +353,7 @@ def ridge_start(v: Array, W: Array, seen: Array) -> Array:
 
 
 def opgd_encode(
-    v: Array, W: Array, weight: float, M: float, kappa: float, n: int, seen: Array
+    v: Array, W: Array, weight: float, M: float, kappa: float, n: int, observed: Array
 ) -> list[tuple[Array, Array]]:
     """Return (h, r) at the start and after each of n rounds of OPGD."""
     F, K = W.shape
@@ -361,9 +361,11 @@ def opgd_encode(
 
     def outliers(h: Array) -> Array:  # (14), (17); all that is left over a gap
         left = [v[i] - sum(W[i, k] * h[k] for k in range(K)) for i in range(F)]
-        return np.array([bounded_soft(x, weight, M) if seen[i] else x for i, x in enumerate(left)])
+        return np.array(
+            [bounded_soft(x, weight, M) if observed[i] else x for i, x in enumerate(left)]
+        )
 
-    h = ridge_start(v, W, seen)
+    h = ridge_start(v, W, observed)
     r = outliers(h)
     track = [(h, r)]
     for _ in range(n):
@@ -375,7 +377,7 @@ def opgd_encode(
 
 
 def oadmm_encode(
-    v: Array, W: Array, weight: float, M: float, rho: float, n: int, seen: Array
+    v: Array, W: Array, weight: float, M: float, rho: float, n: int, observed: Array
 ) -> list[Array]:
     """Return the feasible copy u at the start and after each of n rounds of OADMM.
 
@@ -384,7 +386,7 @@ def oadmm_encode(
     F, K = W.shape
     rho1 = rho * sum(W[i, k] ** 2 for i in range(F) for k in range(K)) / K
     h, u, alpha = np.zeros(K), np.zeros(K), np.zeros(K)
-    r, q, beta = np.where(seen, 0.0, v), np.zeros(F), np.zeros(F)
+    r, q, beta = np.where(observed, 0.0, v), np.zeros(F), np.zeros(F)
     track = [u]
     for _ in range(n):
         h = np.linalg.inv(W.T @ W + rho1 * np.eye(K)) @ (W.T @ (v - r) + rho1 * u - alpha)  # (25)
@@ -393,7 +395,7 @@ def oadmm_encode(
         alpha = alpha + rho1 * (h - u)  # (29)
         r, q, beta = r.copy(), q.copy(), beta.copy()
         for i in range(F):
-            if seen[i]:
+            if observed[i]:
                 r[i] = soft(rho * q[i] + v[i] - beta[i] - Wh[i], weight) / (1 + rho)  # (26)
                 q[i] = min(max(r[i] + beta[i] / rho, -M), M)  # (28)
                 beta[i] += rho * (r[i] - q[i])  # (30)
@@ -444,7 +446,7 @@ def dictionary_admm(A: Array, B: Array, W: Array, rho: float, n: int) -> list[Ar
 
 
 def bpgd_round(
-    V: Array, W: Array, H: Array, R: Array, weight: float, M: float, kappa: float, seen: Array
+    V: Array, W: Array, H: Array, R: Array, weight: float, M: float, kappa: float, observed: Array
 ) -> tuple[Array, Array, Array]:
     """Return W, H and R after one round of BPGD."""
     gradient = W.T @ (W @ H + R - V)
@@ -452,7 +454,7 @@ def bpgd_round(
     left = V - W @ H
     R = np.empty_like(V)
     for i, j in np.ndindex(V.shape):
-        R[i, j] = bounded_soft(left[i, j], weight, M) if seen[i, j] else left[i, j]  # (S-9)
+        R[i, j] = bounded_soft(left[i, j], weight, M) if observed[i, j] else left[i, j]  # (S-9)
     slope = (W @ H + R - V) @ H.T
     W = project_columns(W - kappa / np.linalg.norm(H @ H.T) * slope)  # (S-10)
     return W, H, R
@@ -472,14 +474,14 @@ class BadmmState(NamedTuple):
     D: Array
 
 
-def badmm_start(V: Array, W: Array, seen: Array) -> BadmmState:
+def badmm_start(V: Array, W: Array, observed: Array) -> BadmmState:
     """Return zeros; over gaps the outliers are all of V."""
-    H, R = np.zeros((W.shape[1], V.shape[1])), np.where(seen, 0.0, V)
+    H, R = np.zeros((W.shape[1], V.shape[1])), np.where(observed, 0.0, V)
     return BadmmState(H, R, W, H, R, W, 0 * H, 0 * R, 0 * W)
 
 
 def badmm_round(
-    V: Array, state: BadmmState, weight: float, M: float, rho: float, seen: Array
+    V: Array, state: BadmmState, weight: float, M: float, rho: float, observed: Array
 ) -> BadmmState:
     """Return the variables after one round of BADMM.
 
@@ -495,14 +497,14 @@ def badmm_round(
     R = np.empty_like(V)
     for i, j in np.ndindex(V.shape):
         total = rho * Q[i, j] + left[i, j] - B[i, j]
-        R[i, j] = soft(total, weight) / (1 + rho) if seen[i, j] else left[i, j]  # (S-13)
+        R[i, j] = soft(total, weight) / (1 + rho) if observed[i, j] else left[i, j]  # (S-13)
     rho_w = rho * np.trace(H @ H.T) / K
     W = ((V - R) @ H.T - D + rho_w * Psi) @ np.linalg.inv(H @ H.T + rho_w * eye)  # (S-14)
     U = np.maximum(H + A / rho_h, 0)  # (S-15)
     Q = np.clip(R + B / rho, -M, M)  # (S-16)
     Psi = project_columns(W + D / rho_w)  # (S-17)
     A = A + rho_h * (H - U)  # (S-18)
-    B = np.where(seen, B + rho * (R - Q), 0.0)  # (S-19)
+    B = np.where(observed, B + rho * (R - Q), 0.0)  # (S-19)
     D = D + rho_w * (W - Psi)  # (S-20)
     return BadmmState(H, R, W, U, Q, Psi, A, B, D)
 
@@ -535,7 +537,7 @@ def sample_weights(sizes: list[int], forgetting: float, fade: float) -> Array:
 
 
 def surrogate(W: Array, samples: list[Sample], weights: Array) -> float:
-    """Return f~_t of (11) at W as the weighted mean over all samples that were ever seen."""
+    """Return f~_t of (11) at W as the weighted mean over all samples that were ever observed."""
     total = 0.0
     for (v, h, r, cost), weight in zip(samples, weights, strict=True):
         error = v - W @ h - r
@@ -558,15 +560,16 @@ def rotated(U: Array, h: Array, direction: Array, angle: float) -> Array:
 
 
 def track_grouse(
-    U: Array, V: Array, seen: Array, rule: str, rate: float
+    U: Array, V: Array, observed: Array, rule: str, rate: float
 ) -> tuple[Array, Array, Array]:
-    """Return the basis after the rows of V, their codes and median residuals; all are seen a bit.
+    """Return the basis after the rows of V, their codes and median residuals; all are observed a
+    bit.
 
     Balzano, Nowak and Recht (2010), Algorithm 1, with the angles of the library.
     """
     K = U.shape[1]
     H, errors = np.zeros((len(V), K)), np.full(len(V), np.nan)
-    for t, (v, there) in enumerate(zip(V, seen, strict=True)):
+    for t, (v, there) in enumerate(zip(V, observed, strict=True)):
         h = np.linalg.lstsq(U[there], v[there], rcond=1e-7)[0]
         r = np.where(there, v - U @ h, 0.0)
         H[t], errors[t] = h, median_size(r[there]) if there.sum() > K else np.nan
@@ -614,7 +617,7 @@ def _prox(x: float, knee: float, weight: float) -> float:
 
 
 def track_l1(
-    U: Array, V: Array, seen: Array, rule: str, rate: float, rho: float, rounds: int
+    U: Array, V: Array, observed: Array, rule: str, rate: float, rho: float, rounds: int
 ) -> tuple[Array, Array, Array, Array]:
     """Return the basis after the rows of V, their codes, outliers and median residuals.
 
@@ -625,7 +628,7 @@ def track_l1(
     H, R = np.zeros((len(V), K)), np.zeros(V.shape)
     errors, lengths, last = np.full(len(V), np.nan), [], np.zeros(U.shape)
     variable, level = 6.0, 0
-    for t, (v, there) in enumerate(zip(V, seen, strict=True)):
+    for t, (v, there) in enumerate(zip(V, observed, strict=True)):
         h, y = robust_codes(U[there], v[there], 0.0, 0.0, rho, rounds)
         rest = v[there] - U[there] @ h
         H[t], R[t, there] = h, rest
@@ -661,7 +664,7 @@ def sigmoid(x: float) -> float:
 def track_statistics(
     U: Array,
     V: Array,
-    seen: Array,
+    observed: Array,
     weights: tuple[float, float],
     forgetting: float,
     sweeps: int,
@@ -675,7 +678,7 @@ def track_statistics(
     F, K = U.shape
     A, B = np.zeros((K, K)), np.zeros((F, K))
     H, R, lengths = np.zeros((len(V), K)), np.zeros(V.shape), []
-    for t, (v, there) in enumerate(zip(V, seen, strict=True)):
+    for t, (v, there) in enumerate(zip(V, observed, strict=True)):
         lengths.append(sqrt(F) * median_size(v[there]))
         length = np.mean(lengths)
         ridge, knee = weights[0], weights[1] * length
@@ -696,7 +699,7 @@ def track_statistics(
 
 
 def recover_sparse(v: Array, P: Array, bound: float, cut: float) -> tuple[Array, Array]:
-    """Return codes and outliers of one sample, all entries of which are seen.
+    """Return codes and outliers of one sample, all entries of which are observed.
 
     Outliers x of least l1 norm with |Psi (v - x)| <= bound, Psi = I - P P^+; then the entries
     of x beyond ``cut`` are found by least squares on their columns of Psi.
@@ -754,9 +757,9 @@ def upper(x: Array, spare: int = 0, share: float = 0.5) -> float:
     return float(rest[int(share * len(rest))])
 
 
-def least_squares_codes(X: Array, seen: Array, U: Array) -> Array:
-    """Return the codes of the rows of X on the entries seen, of least norm if that is a choice."""
-    pairs = zip(X, seen, strict=True)
+def least_squares_codes(X: Array, observed: Array, U: Array) -> Array:
+    """Return codes of the rows of X on the observed entries, the shortest if not unique."""
+    pairs = zip(X, observed, strict=True)
     return np.array([least_norm(x[there], U[there]) for x, there in pairs])
 
 
@@ -765,10 +768,10 @@ def least_norm(x: Array, U: Array) -> Array:
     return np.linalg.lstsq(U, x, rcond=1e-7)[0] if len(x) else np.zeros(U.shape[1])
 
 
-def huber_codes(X: Array, seen: Array, U: Array, knee: float) -> Array:
-    """Return codes of least Huber's function; of least squares where few entries were seen."""
-    H = least_squares_codes(X, seen, U)
-    for h, x, there in zip(H, X, seen, strict=True):
+def huber_codes(X: Array, observed: Array, U: Array, knee: float) -> Array:
+    """Return codes of least Huber's function; of least squares where few entries were observed."""
+    H = least_squares_codes(X, observed, U)
+    for h, x, there in zip(H, X, observed, strict=True):
         if there.sum() >= 2 * U.shape[1] + 2:
             h[:] = exact_huber_fit(x[there], U[there], knee)
     return H
@@ -815,7 +818,7 @@ class Cleaned(NamedTuple):
 def cleaned(
     x: Array, U: Array, scale: float, knee: float, limit: float, prior: float, likely: float
 ) -> Cleaned:
-    """Fit a sample, all of it seen, and leave out what is farther than ``limit * scale``.
+    """Fit a sample, all of it observed, and leave out what is farther than ``limit * scale``.
 
     With a scale of 0 it is taken from the sample's own residual. If less than 30 % would stay,
     the first fit is the last. At the end codes give way to the prior where they are not told.
@@ -894,11 +897,11 @@ def fitted(
 
 
 def rejecting_codes(
-    X: Array, seen: Array, U: Array, scale: float, prior: float, knee: float, limit: float
+    X: Array, observed: Array, U: Array, scale: float, prior: float, knee: float, limit: float
 ) -> tuple[Array, Array]:
     """Return codes and outliers of the rows of X."""
     H, R = np.zeros((len(X), U.shape[1])), np.zeros(X.shape)
-    for t, (x, there) in enumerate(zip(X, seen, strict=True)):
+    for t, (x, there) in enumerate(zip(X, observed, strict=True)):
         if there.any():
             least = bounded(prior, U, int(there.sum()))
             likely = scale**2 * U.shape[1] / prior if prior > 0 else np.inf
@@ -934,7 +937,7 @@ def paced(e: Array, w: Array, motion: Motion) -> tuple[float, float]:
 
 
 def track_least_squares(
-    X: Array, seen: Array, U: Array, motion: Motion
+    X: Array, observed: Array, U: Array, motion: Motion
 ) -> tuple[Array, Array, Array, Array]:
     """Return the basis after the rows of X, the rows' moments, codes and median residuals.
 
@@ -942,7 +945,7 @@ def track_least_squares(
     """
     F, K = U.shape
     H, errors, moments = np.zeros((len(X), K)), np.full(len(X), np.nan), np.zeros((F, K, K))
-    for t, (x, there) in enumerate(zip(X, seen, strict=True)):
+    for t, (x, there) in enumerate(zip(X, observed, strict=True)):
         if not there.any():
             continue
         w = least_norm(x[there], U[there])
@@ -958,7 +961,7 @@ def track_least_squares(
 
 def track_rejecting(
     X: Array,
-    seen: Array,
+    observed: Array,
     U: Array,
     motion: Motion,
     rule: tuple[float, float, float, float],
@@ -973,7 +976,7 @@ def track_rejecting(
     F, K = U.shape
     H, R, errors = np.zeros((len(X), K)), np.zeros(X.shape), np.full(len(X), np.nan)
     moments, noise = np.zeros((F, K, K)), Noise(0.0, 0.0, 0, 0.0, 0.0, [])
-    for t, (x, there) in enumerate(zip(X, seen, strict=True)):
+    for t, (x, there) in enumerate(zip(X, observed, strict=True)):
         n = int(there.sum())
         if n == 0:
             continue
@@ -1040,7 +1043,7 @@ class Alternated(NamedTuple):
 def alternated(
     x: Array, U: Array, knee: float, rounds: int, rho: float = 1.5, sign: float = 1.0
 ) -> Alternated:
-    """Run Algorithm 2 of [T] on a sample, all of it seen; with the sign -1, (15) as printed."""
+    """Run Algorithm 2 of [T] on a sample, all of it observed; with the sign -1, (15) as printed."""
     w, s, dual, e = np.zeros(U.shape[1]), np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
     moves = np.zeros(rounds)
     for k in range(rounds):

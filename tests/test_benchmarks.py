@@ -132,8 +132,8 @@ def test_a_page_shows_the_pictures_that_its_case_names():
 
 def test_claims_on_robustness_are_judged_from_figures():
     def row(key, value, ours, best):
-        rivals = dict.fromkeys(("AA", "PP", "KP", "Hoyer"), (best, best))
-        return {key: value, "methods": {"SAA": ours, **rivals}}
+        baselines = dict.fromkeys(("AA", "PP", "KP", "Hoyer"), (best, best))
+        return {key: value, "methods": {"SAA": ours, **baselines}}
 
     figures = {
         "noise": [row("noise", 0.1, [1.0, 3.0], 2.0), row("noise", 0.5, [2.0, 2.5], 3.0)],
@@ -145,10 +145,10 @@ def test_claims_on_robustness_are_judged_from_figures():
         "weight": [{"weight": w, "values": [abs(w - 1.5), w, -w]} for w in (0.5, 1.5, 4.0)],
     }
     assert archetypes_robustness._claims(figures) == {
-        "Fig. 5, SAA below sparse rivals": [True, False, True, True],
+        "Fig. 5, SAA below sparse baselines": [True, False, True, True],
         "Fig. 5, SAA below AA": [True, False, True, True],
         "Fig. 5, SAA worse with more noise": [True, False],
-        "Fig. 6, SAA below sparse rivals": [False, True, True, False],
+        "Fig. 6, SAA below sparse baselines": [False, True, True, False],
         "Fig. 6, SAA below AA from 0.75 on": [True, False],
         "Fig. 6, SAA worse with fewer nonzeros": [True, False],
         "Fig. 6, SAA best at the true share": [True, False],

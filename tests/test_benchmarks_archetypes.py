@@ -1,8 +1,8 @@
-"""What the cases of [A] share: rivals at a share of nonzeros, groups, features, printed tables."""
+"""Shared code of the cases of [A]: baselines at a share of nonzeros, groups, printed tables."""
 
 import numpy as np
 import pytest
-from benchmarks import _clusters, _sparse_rivals
+from benchmarks import _clusters, _sparse_baselines
 from benchmarks._archetypes_printed import off, printed
 from benchmarks.cases import archetypes_scenes
 from scipy.optimize import nnls
@@ -10,11 +10,11 @@ from scipy.optimize import nnls
 from thalweg.synthetic import archetypal_mixtures
 
 
-@pytest.mark.parametrize("name", _sparse_rivals.SPARSE)
-def test_rivals_are_matched_to_a_share_of_nonzeros(name):
+@pytest.mark.parametrize("name", _sparse_baselines.SPARSE)
+def test_baselines_are_matched_to_a_share_of_nonzeros(name):
     X = archetypal_mixtures(40, 24, 3, separable=True, noise=0.01, random_state=0).X
-    H = _sparse_rivals.matched(name, 3, X, 0.5, 0)
-    assert _sparse_rivals.nonzeros(H) == pytest.approx(0.5, abs=0.06)
+    H = _sparse_baselines.matched(name, 3, X, 0.5, 0)
+    assert _sparse_baselines.nonzeros(H) == pytest.approx(0.5, abs=0.06)
     codes = np.vstack([nnls(H.T, sample)[0] for sample in X])
     assert codes.sum(axis=1).mean() == pytest.approx(1.0, rel=0.15)
 

@@ -67,8 +67,8 @@ def test_a_resumed_fit_is_the_one_without_a_break(tmp_path, capsys):
     resume = load("resume")
     runs = resume.main(["--output", str(tmp_path)])
     straight, first, resumed = runs.values()
-    assert first.seen[-1] == resume.CUT < straight.seen[-1]
-    assert first.seen + resumed.seen == straight.seen
+    assert first.observed[-1] == resume.CUT < straight.observed[-1]
+    assert first.observed + resumed.observed == straight.observed
     assert first.losses + resumed.losses == straight.losses
     assert not np.array_equal(first.components, straight.components)
     np.testing.assert_array_equal(resumed.components, straight.components)

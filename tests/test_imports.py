@@ -17,6 +17,7 @@ LAYERS = (
     {"cli"},
     {"apps"},
     {"report", "distributed"},
+    {"baselines"},
     {"streams", "estimators", "metrics", "synthetic"},
     {"checkpoint"},
     {"archetypes", "completion", "trackers", "updates"},
@@ -28,7 +29,7 @@ LAYERS = (
 DEPTH = {room: depth for depth, rooms in enumerate(LAYERS) for room in rooms}
 GROUND = len(LAYERS) - 1
 STRANGERS = {"prox", "divergences", "solvers"}  # rooms whose public modules do not meet
-KEPT_IN = {"numba": "_kernels", "sklearn": "estimators"}
+KEPT_IN = {"numba": ("_kernels",), "sklearn": ("baselines", "estimators")}
 MATHS = {
     "_kernels",
     "archetypes",
@@ -84,8 +85,8 @@ def direction_faults(module: str, source: str, known: set[str]) -> list[str]:
 
 def _fault(module: str, target: str) -> str:
     room, top, other = room_of(module), target.partition(".")[0], room_of(target)
-    if top in KEPT_IN and room != KEPT_IN[top]:
-        return f"{target}, which is kept in {KEPT_IN[top]}"
+    if top in KEPT_IN and room not in KEPT_IN[top]:
+        return f"{target}, which is kept in {' and '.join(KEPT_IN[top])}"
     if top != "thalweg" or other == "__version__":
         return ""
     if other not in DEPTH:

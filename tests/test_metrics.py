@@ -49,9 +49,9 @@ def loss_by_loop(X: Any, codes: Any, outliers: Any, components: Any, weight: flo
 
 def least_loss(x: Any, W: Any, weight: float, bound: float) -> float:
     """Solve [O] (5) for one sample, with gaps, by a general solver."""
-    seen = ~np.isnan(x)
-    h, r = cp.Variable(W.shape[1], nonneg=True), cp.Variable(int(seen.sum()))
-    error = x[seen] - W[seen] @ h - r
+    observed = ~np.isnan(x)
+    h, r = cp.Variable(W.shape[1], nonneg=True), cp.Variable(int(observed.sum()))
+    error = x[observed] - W[observed] @ h - r
     loss = cp.sum_squares(error) / 2 + weight * cp.norm1(r)
     problem = cp.Problem(cp.Minimize(loss), [cp.abs(r) <= bound] if bound < inf else [])
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)

@@ -103,13 +103,13 @@ def test_settings_load(monkeypatch):
 
 
 def test_every_page_is_in_a_table_of_contents():
-    seen, waiting = {"index"}, ["index"]
+    observed, waiting = {"index"}, ["index"]
     while waiting:
-        for name in entries(waiting.pop()) - seen - MADE:
+        for name in entries(waiting.pop()) - observed - MADE:
             assert name in PAGES, f"a table of contents names {name}, which is no page"
-            seen.add(name)
+            observed.add(name)
             waiting.append(name)
-    lost = sorted(set(PAGES) - seen)
+    lost = sorted(set(PAGES) - observed)
     assert not lost, f"{lost} are in no toctree: add them to docs/guide.md or docs/project.md"
 
 

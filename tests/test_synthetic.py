@@ -189,9 +189,9 @@ def test_two_objects_move_at_different_speeds_in_different_greys(scene):
     balloon, van = (np.nanmean(np.diff(centres(part))) for part in (upper, lower))
     assert balloon == pytest.approx(-0.007 * 160, abs=0.1)
     assert van == pytest.approx(0.02 * 160, abs=0.1)
-    seen = np.nan_to_num(scene.frames, nan=0.5).reshape(film.shape)
-    assert np.median(seen[:, :60][upper]) < 0.1
-    assert np.median(seen[:, 60:][lower]) > 0.9
+    observed = np.nan_to_num(scene.frames, nan=0.5).reshape(film.shape)
+    assert np.median(observed[:, :60][upper]) < 0.1
+    assert np.median(observed[:, 60:][lower]) > 0.9
     assert film.mean(axis=0).max() < 0.3  # no object stays at one place
 
 

@@ -40,7 +40,7 @@ from benchmarks._trackers import picture
 
 RANKS, TRIALS = (5, 10, 20, 40, 80), 5
 SHOWN, SHOWN_RANK = 5, 40  # tiles of Table III, and components
-OURS, RIVALS = ("OR-NMF", "WOR-NMF"), ("ONMF", "INMF", "OMF", "OMF-DA")
+OURS, BASELINES = ("OR-NMF", "WOR-NMF"), ("ONMF", "INMF", "OMF", "OMF-DA")
 MEASURES = {"accuracy": "AC", "recall": "RC", "normalised": "NS"}
 # the land covers of Indian Pines, in the order of their labels
 COVERS = (
@@ -119,11 +119,11 @@ def report(result: dict[str, Any]) -> str:
     lines = [table(heads, rows), f"features {_cell(result['features'])}"]
     for name in OURS:
         held = [
-            cell[measure] >= max(scores[rival][i][measure] for rival in RIVALS)
+            cell[measure] >= max(scores[baseline][i][measure] for baseline in BASELINES)
             for i, cell in enumerate(scores[name])
             for measure in MEASURES
         ]
-        lines.append(f"{name} ahead of {', '.join(RIVALS)}: {sum(held)} of {len(held)} met")
+        lines.append(f"{name} ahead of {', '.join(BASELINES)}: {sum(held)} of {len(held)} met")
     behind = [
         cell[measure] <= scores["OR-NMF"][i][measure]
         for i, cell in enumerate(scores["MOR-NMF"])

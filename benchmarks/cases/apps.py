@@ -152,8 +152,8 @@ def _track(place: Path, pattern: str, quick: bool) -> dict[str, Any]:
 def _interpolated(known: Any) -> Any:
     filled, t = known.copy(), np.arange(len(known))
     for column in filled.T:
-        seen = ~np.isnan(column)
-        column[~seen] = np.interp(t[~seen], t[seen], column[seen])
+        observed = ~np.isnan(column)
+        column[~observed] = np.interp(t[~observed], t[observed], column[observed])
     return filled
 
 

@@ -17,7 +17,7 @@ Measures
     Purity (higher is better), entropy (lower is better), share of nonzeros, objective: means
     over draws.
 Claims
-    Table 3: SAA has a higher purity and a lower entropy than each sparse rival, AA than all
+    Table 3: SAA has a higher purity and a lower entropy than each sparse baseline, AA than all
     others, and SAA is at most 0.02 below the purity of k-means. Table 6: MIP and MIP + LS have a
     lower objective, a higher purity and a lower entropy than Zero, and MIP + LS an objective at
     or below that of MIP.
@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks import _threads
 from benchmarks._clusters import KINDS, METHODS, better, centres, digits, mean, scores
 from benchmarks._findings import Finding
-from benchmarks._sparse_rivals import SPARSE
+from benchmarks._sparse_baselines import SPARSE
 from benchmarks._table import number, table
 from thalweg import SparseArchetypalNMF
 
@@ -101,7 +101,7 @@ def _claims(result: dict[str, Any]) -> dict[str, list[bool]]:
     others = [row for name, row in methods.items() if name != "AA"]
     zero, mip, searched = (starts[name] for name in ("Zero", "MIP", "MIP + LS"))
     return {
-        "Table 3, SAA ahead of each sparse rival": [
+        "Table 3, SAA ahead of each sparse baseline": [
             held for name in SPARSE for held in better(ours, methods[name])
         ],
         "Table 3, AA ahead of all": [held for row in others for held in better(dense, row)],
@@ -125,7 +125,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
     return [
         Finding(
             f"Table 3: SAA with {ours['nonzeros']:.0%} of the entries has a purity of "
-            f"{ours['purity']:.3f} and is ahead of each sparse rival in purity and entropy: "
+            f"{ours['purity']:.3f} and is ahead of each sparse baseline in purity and entropy: "
             + ", ".join(f"{name} {methods[name]['purity']:.3f}" for name in SPARSE)
             + ".",
             all(held for name in SPARSE for held in better(ours, methods[name])),

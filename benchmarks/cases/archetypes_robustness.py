@@ -1,4 +1,4 @@
-"""[A] Figures 5 to 8: weak and strong robustness of sparse archetypes beside their rivals.
+"""[A] Figures 5 to 8: weak and strong robustness of sparse archetypes beside their baselines.
 
 Figures
     [A] 5 (noise), 6 (sparsity), 7 (rank), 8 (weight, with the validation loss).
@@ -8,7 +8,7 @@ Data
     *uniform*: Fig. 5 once more with the data as the text of [A] has them, where no archetype is
     among the samples; its figures judge no claim.
 Settings
-    SAA: the estimator's default, weight 1. AA: the same without sparsity. Rivals from one random
+    SAA: the estimator's default, weight 1. AA: the same without sparsity. Baselines from one random
     start, their parameters set to meet the sparsity by halving an interval: the limit of PP, the
     penalty of KP (300 rounds) and the sparseness of Hoyer (400 rounds). As their components have
     any scale, they are scaled so that codes sum to 1 in the mean.
@@ -18,8 +18,8 @@ Measures
     squared distance of 200 new samples.
 Claims
     Both quantities, weak and strong. Fig. 5: SAA is below PP, KP and Hoyer, and below AA, at each
-    noise, and gets worse with noise. Fig. 6: it is below the sparse rivals at each l / nk, below AA
-    from 0.75 on, best at 0.8, the truth, and worse the smaller l is below that. Fig. 7: it grows
+    noise, and gets worse with noise. Fig. 6: it is below the sparse baselines at each l / nk, below
+    AA from 0.75 on, best at 0.8, the truth, and worse the smaller l is below that. Fig. 7: it grows
     with k, and L like k^1.5 to k^2. Fig. 8: held-out loss, weak and strong are least at a weight
     between 1 and 2.
 """
@@ -31,7 +31,7 @@ import numpy as np
 
 from benchmarks import _threads
 from benchmarks._findings import Finding
-from benchmarks._sparse_rivals import SPARSE, matched
+from benchmarks._sparse_baselines import SPARSE, matched
 from benchmarks._table import table
 from thalweg import SparseArchetypalNMF
 from thalweg.metrics import hull_distance, robustness
@@ -127,10 +127,10 @@ def _claims(figures: dict[str, Any]) -> dict[str, list[bool]]:
     ours = {row["share"]: row["methods"]["SAA"] for row in share}
     best = [min(ours, key=lambda value: ours[value][kind]) for kind in (0, 1)]
     return {
-        "Fig. 5, SAA below sparse rivals": _below(noise, SPARSE),
+        "Fig. 5, SAA below sparse baselines": _below(noise, SPARSE),
         "Fig. 5, SAA below AA": _below(noise, ("AA",)),
         "Fig. 5, SAA worse with more noise": _rising(noise),
-        "Fig. 6, SAA below sparse rivals": _below(share, SPARSE),
+        "Fig. 6, SAA below sparse baselines": _below(share, SPARSE),
         "Fig. 6, SAA below AA from 0.75 on": _below(helped, ("AA",)),
         "Fig. 6, SAA worse with fewer nonzeros": _rising(sparser),
         "Fig. 6, SAA best at the true share": [value == TRUTH for value in best],
@@ -183,8 +183,8 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         Finding(
             "Fig. 5 and 6: SAA is below PP, KP and Hoyer at each noise and each l / nk, weak and "
             f"strong. Strong robustness at noise {quiet['noise']:g}: {_listed(quiet)}.",
-            all(claims["Fig. 5, SAA below sparse rivals"])
-            and all(claims["Fig. 6, SAA below sparse rivals"]),
+            all(claims["Fig. 5, SAA below sparse baselines"])
+            and all(claims["Fig. 6, SAA below sparse baselines"]),
         ),
         Finding(
             f"Fig. 5: SAA is below AA in {sum(ahead)} of {len(ahead)} figures; they differ by "

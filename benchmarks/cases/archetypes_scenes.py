@@ -36,7 +36,7 @@ from thalweg import SparseArchetypalNMF
 K, CELL, ORIENTATIONS = 12, 8, 9
 WEIGHTS = (0.1, 1.0, 10.0)
 OURS: dict[str, float | None] = {"SAA": 0.5, "AA": None}
-RIVALS = {"PP": 0.65, "KP": 0.65}
+BASELINES = {"PP": 0.65, "KP": 0.65}
 PRINTED = {"SAA": 12, "AA": 12, "PP": 10, "KP": 5}
 
 
@@ -60,7 +60,7 @@ def _archetypes(images: Any, people: Any, seed: int) -> tuple[dict[str, Any], di
     """Return for each method the faces nearest to its archetypes, and its figures."""
     X = _orientations(images)
     found = {name: _purest(X, people, share, seed) for name, share in OURS.items()}
-    found |= {name: centres(name, K, X, share, seed) for name, share in RIVALS.items()}
+    found |= {name: centres(name, K, X, share, seed) for name, share in BASELINES.items()}
     places = {name: nearest(H, X) for name, H in found.items()}
     figures = {
         name: {"people": len(np.unique(people[places[name]])), **scores(H, X, people)}
@@ -122,14 +122,14 @@ def _claims(result: dict[str, Any]) -> dict[str, bool]:
     people = {name: row["people"] for name, row in result["methods"].items()}
     return {
         "SAA shows as many people as AA, or more": people["SAA"] >= people["AA"],
-        **{f"SAA shows more than {name}": people["SAA"] > people[name] for name in RIVALS},
+        **{f"SAA shows more than {name}": people["SAA"] > people[name] for name in BASELINES},
     }
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
     """Return what came out of the figure."""
     people = {name: row["people"] for name, row in result["methods"].items()}
-    lead = max(people["SAA"] - people[name] for name in RIVALS)
+    lead = max(people["SAA"] - people[name] for name in BASELINES)
     return [
         Finding(
             f"Of {K} people, SAA shows {people['SAA']:.1f} and AA {people['AA']:.1f} in the mean "

@@ -15,7 +15,7 @@ Measures
     Purity, and the squared distance of held-out samples: means over draws or seeds.
 Claims
     Fig. 13: purity is best and the validation loss least at a weight between 0.5 and 1.5.
-    Fig. 14: at each l / nk SAA has a higher purity than each sparse rival, and than exact AA and
+    Fig. 14: at each l / nk SAA has a higher purity than each sparse baseline, and than exact AA and
     k-means. Fig. 16: from l / nk = 0.65 on SAA is at most 0.02 below the best dense method.
 Picture
     ``docs/images/archetypes_tuning.png`` (``results/quick/`` with ``--quick``).
@@ -29,7 +29,7 @@ from benchmarks import _threads
 from benchmarks._clusters import DENSE, KINDS, centres, digits, mean, pixels, scores
 from benchmarks._curves import draw_curves
 from benchmarks._findings import Finding
-from benchmarks._sparse_rivals import SPARSE
+from benchmarks._sparse_baselines import SPARSE
 from benchmarks._table import number, table
 from benchmarks._trackers import picture
 from thalweg import SparseArchetypalNMF
@@ -122,7 +122,7 @@ def _claims(result: dict[str, Any]) -> dict[str, list[bool]]:
     enough = [row for share, row in result["pines"].items() if float(share) >= ENOUGH]
     return {
         "Fig. 13, best between 0.5 and 1.5": [low <= weight <= high for weight in _best(result)],
-        "Fig. 14, SAA purer than each sparse rival": [
+        "Fig. 14, SAA purer than each sparse baseline": [
             row["SAA"] > row[name] for row in rows for name in SPARSE
         ],
         "Fig. 14, SAA purer than exact AA and k-means": [
@@ -148,7 +148,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
     pure, valid = _best(result)
     claims = _claims(result)
     losses = [row["loss"] for row in result["weights"].values()]
-    ahead = claims["Fig. 14, SAA purer than each sparse rival"]
+    ahead = claims["Fig. 14, SAA purer than each sparse baseline"]
     first = result["digits"][str(SHARE)]
     pines = [row["SAA"] for row in result["pines"].values()]
     lost = [share for share, row in result["pines"].items() if row["PP"] > row["SAA"]]
@@ -159,7 +159,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
             True,
         ),
         Finding(
-            f"Fig. 14, digits: SAA is purer than a sparse rival in {sum(ahead)} of {len(ahead)} "
+            f"Fig. 14, digits: SAA is purer than a sparse baseline in {sum(ahead)} of {len(ahead)} "
             f"comparisons; at l / nk = {SHARE:g} it has {first['SAA']:.3f}, the best of them "
             f"{max(first[name] for name in SPARSE):.3f}. k-means is ahead of it at each l / nk, "
             f"with {first['k-means']:.3f}.",

@@ -40,7 +40,7 @@ from benchmarks import _threads
 from benchmarks._findings import Finding
 from benchmarks._recorder import record
 from benchmarks._table import number, table
-from thalweg import DivergenceNMF, OnlineNMF, rivals, synthetic
+from thalweg import DivergenceNMF, OnlineNMF, baselines, synthetic
 from thalweg.divergences.huber import Huber
 
 F, K, BATCH, HELD_OUT = 400, 40, 40, 200
@@ -134,9 +134,9 @@ def _models(loss: str, first: Any) -> list[tuple[str, Any]]:
         for solver in ("fast", "mu", "spsgd")
     ]
     if loss == "huber":
-        found.append(("OL-Wang", rivals.ol_wang(K, knee=KNEE, **online)))
+        found.append(("OL-Wang", baselines.ol_wang(K, knee=KNEE, **online)))
     if loss == "squared-l2":
-        found.append(("OL-Guan", rivals.ol_guan(K, window=BATCH, **online)))
+        found.append(("OL-Guan", baselines.ol_guan(K, window=BATCH, **online)))
     batch: dict[str, Any] = {"loss": kind, "max_iter": 1000, **start}
     found.append(("batch mu", DivergenceNMF(K, solver="mu", tol=1e-9, **batch)))
     if loss in ROBUST:

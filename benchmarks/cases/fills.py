@@ -9,8 +9,8 @@ Settings
     defaults, ``RobustNMF`` for 30 rounds.
 Measure
     Root mean square error over the hidden entries, over that of the mean of each column. *best
-    fit*: the low-rank part of ``decompose``, whose codes have the least loss over what was seen.
-    *likely*: ``fill``, whose codes are held to their usual size.
+    fit*: the low-rank part of ``decompose``, whose codes have the least loss over what was
+    observed. *likely*: ``fill``, whose codes are held to their usual size.
 Claim
     Likely codes are no worse than those that fit best, everywhere, and below 1.5 times the error
     of the column mean.
@@ -74,7 +74,7 @@ def _draw(X: Any, path: Any) -> None:
     best = np.where(hidden, model.decompose(Y).low_rank, X)
     lines = {
         "digits": X,
-        "what was seen": np.where(hidden, 0.0, X),
+        "what was observed": np.where(hidden, 0.0, X),
         "best fit": best,
         "likely": model.fill(Y),
     }

@@ -2,7 +2,7 @@
 
 Claim
     Whatever is in a file, ``load``, ``read_manifest`` and ``verify`` of ``thalweg.checkpoint``
-    return or raise an error of the library; blind damage is always seen; nothing is executed,
+    return or raise an error of the library; blind damage is always observed; nothing is executed,
     imported or written; it ends soon; and memory stays within a small multiple of the file.
 Data
     Files of six estimators, 100,000 times changed at random (5,000 with ``--quick``). A third
@@ -37,7 +37,7 @@ import numpy as np
 import thalweg
 from benchmarks._mutations import BLIND, SIGNED
 from benchmarks._table import table
-from thalweg import checkpoint, rivals, synthetic
+from thalweg import baselines, checkpoint, synthetic
 from thalweg.checkpoint import _classes
 from thalweg.errors import ThalwegError
 from thalweg.prox.box import Box
@@ -158,7 +158,7 @@ def _originals(folder: Path) -> list[bytes]:
         thalweg.OnlineNMF(2, loss="kl", random_state=np.random.default_rng(0)),
         thalweg.PetrelsADMM(2, start_samples=64, random_state=0),
         thalweg.Norst(2, random_state=0),
-        rivals.ol_lef(2, random_state=0),
+        baselines.ol_lef(2, random_state=0),
     ]
     files = []
     for i, model in enumerate(models):

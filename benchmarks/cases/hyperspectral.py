@@ -17,9 +17,9 @@ Settings
     so that codes sum to 1 in the mean. One BLAS thread.
 Measures
     Purity (higher is better), entropy (lower is better), share of nonzeros: means over seeds.
-    Processor seconds of a seed, for sparse rivals with the search for their parameter.
+    Processor seconds of a seed, for sparse baselines with the search for their parameter.
 Claims
-    SAA has a higher purity and a lower entropy than each sparse rival; k-means is best in both;
+    SAA has a higher purity and a lower entropy than each sparse baseline; k-means is best in both;
     and SAA, AA and exact AA are at most 0.02 below its purity.
 Note
     The weight was chosen after a first run of the same case, with a weight of 1 on the 1369 pixels,
@@ -37,7 +37,7 @@ from benchmarks import _threads
 from benchmarks._clusters import DENSE, METHODS, better, centres, nearest, pixels, scores
 from benchmarks._examples import example
 from benchmarks._findings import Finding
-from benchmarks._sparse_rivals import SPARSE
+from benchmarks._sparse_baselines import SPARSE
 from benchmarks._table import number, table
 from benchmarks._trackers import picture
 
@@ -107,7 +107,7 @@ def _claims(result: dict[str, Any]) -> dict[str, list[bool]]:
     ours, best = means["SAA"], means["k-means"]
     others = [own for name, own in means.items() if name != "k-means"]
     return {
-        "SAA ahead of each sparse rival": [
+        "SAA ahead of each sparse baseline": [
             held for name in SPARSE for held in better(ours, means[name])
         ],
         "k-means best in purity and entropy": [
@@ -134,7 +134,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
             True,
         ),
         Finding(
-            "SAA is ahead of each sparse rival in purity and entropy: "
+            "SAA is ahead of each sparse baseline in purity and entropy: "
             + ", ".join(
                 f"{name} {means[name]['purity']:.3f} and {means[name]['entropy']:.3f}"
                 for name in SPARSE

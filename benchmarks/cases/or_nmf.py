@@ -43,7 +43,7 @@ from benchmarks import _threads
 from benchmarks._data import stored
 from benchmarks._findings import Finding
 from benchmarks._table import number, table
-from thalweg import ORNMF, rivals
+from thalweg import ORNMF, baselines
 from thalweg.divergences.itakura_saito import ItakuraSaito
 from thalweg.encoders.fast import Fast
 from thalweg.encoders.newton import Newton
@@ -130,20 +130,20 @@ def _models(K: int, n: int, loss: str) -> dict[str, Any]:
     if loss == "itakura-saito":
         return {
             "OR-NMF-IS": ORNMF(K, loss=loss, buffer_size=BUFFER, horizon=2 * n, **common),
-            "ONMF-IS": rivals.ol_lef(K, batch_size=1),
+            "ONMF-IS": baselines.ol_lef(K, batch_size=1),
         }
     return {
         "OR-NMF": ORNMF(K, buffer_size=None, horizon=2 * n, **common),
         "MOR-NMF": ORNMF(K, buffer_size=BUFFER, horizon=2 * n, **common),
         "endless": ORNMF(K, buffer_size=BUFFER, **common),
         **({"auto": ORNMF(K, horizon=2 * n, **common)} if 2 * K > BUFFER else {}),
-        "OMF": rivals.omf(K),
-        "OMF-DA": rivals.omf_da(K),
-        "INMF": rivals.inmf(K),
+        "OMF": baselines.omf(K),
+        "OMF-DA": baselines.omf_da(K),
+        "INMF": baselines.inmf(K),
         "WOR-NMF": ORNMF(
             K, buffer_size=None, window=K, horizon=-(-2 * n // K), batch_size=K, random_state=0
         ),
-        "ONMF": rivals.onmf(K),
+        "ONMF": baselines.onmf(K),
     }
 
 
@@ -204,7 +204,7 @@ def _at(curve: dict[str, Any], key: str, when: float) -> float:
 
 
 def _verdicts(curves: dict[str, Any]) -> list[dict[str, Any]]:
-    """Compare each of the paper's methods with each rival, when the first of both has ended."""
+    """Compare each of the paper's methods with each baseline, when the first of both has ended."""
     found = []
     for key, own in curves.items():
         for ours, theirs in CLAIMS.values():
@@ -212,7 +212,7 @@ def _verdicts(curves: dict[str, Any]) -> list[dict[str, Any]]:
                 for other in theirs:
                     if one in own and other in own:
                         a, b = own[one], own[other]
-                        row = {"data": key, "method": one, "rival": other}
+                        row = {"data": key, "method": one, "baseline": other}
                         for unit in ("samples", "seconds"):
                             until = min(a[unit][-1], b[unit][-1])
                             row[f"at_equal_{unit}"] = _at(b, unit, until) / _at(a, unit, until)
@@ -287,7 +287,7 @@ def report(result: dict[str, Any]) -> str:
         for name, c in own.items()
     ]  # fmt: skip
     words = [
-        f"{v['data']}: {v['rival']} / {v['method']} {v['at_equal_samples']:.3f} at equal "
+        f"{v['data']}: {v['baseline']} / {v['method']} {v['at_equal_samples']:.3f} at equal "
         f"samples, {v['at_equal_seconds']:.3f} at equal seconds"
         for v in result["verdicts"]
     ]
@@ -322,11 +322,13 @@ def _order(result: dict[str, Any], plain: list[dict[str, Any]], one: str) -> Fin
     rows = [v for v in result["verdicts"] if v["method"] == one]
     ends = [sum(_end(own, one) <= _end(own, other) for own in plain) for other in others]
     times = [
-        sum(v["at_equal_seconds"] >= 1.0 for v in rows if v["rival"] == other) for other in others
+        sum(v["at_equal_seconds"] >= 1.0 for v in rows if v["baseline"] == other)
+        for other in others
     ]
     # the losses after two epochs are those at equal samples
     met = [
-        sum(v["at_equal_samples"] >= 1.0 for v in rows if v["rival"] == other) for other in others
+        sum(v["at_equal_samples"] >= 1.0 for v in rows if v["baseline"] == other)
+        for other in others
     ]
     ended, timed = (
         ", ".join(f"{other} in {k}" for other, k in zip(others, found, strict=True))
@@ -340,7 +342,7 @@ def _order(result: dict[str, Any], plain: list[dict[str, Any]], one: str) -> Fin
 
 
 def _factors(result: dict[str, Any], one: str, other: str) -> Finding:
-    rows = [v for v in result["verdicts"] if (v["method"], v["rival"]) == (one, other)]
+    rows = [v for v in result["verdicts"] if (v["method"], v["baseline"]) == (one, other)]
     samples, seconds = ([v[f"at_equal_{unit}"] for v in rows] for unit in ("samples", "seconds"))
     return Finding(
         f"{one} is ahead of {other} in every cell, by factors of {min(samples):.2f} to "

@@ -38,7 +38,7 @@ from benchmarks._trackers import picture
 
 RANKS, TRIALS = (10, 40, 80, 150), 3
 OURS, STEADY = ("OR-NMF", "MOR-NMF"), ("OR-NMF", "MOR-NMF", "WOR-NMF")
-RIVALS = ("OMF", "OMF-DA", "ONMF", "INMF")
+BASELINES = ("OMF", "OMF-DA", "ONMF", "INMF")
 FALL = 0.02
 
 
@@ -85,7 +85,7 @@ def report(result: dict[str, Any]) -> str:
         parts.append(f"{table((f'{learned} images', *heads), rows)}\n{pixels}\n")
     for name in OURS:
         held = [_ahead(means, name, i) for means, i in _cells(result)]
-        parts.append(f"{name} ahead of {', '.join(RIVALS)}: {sum(held)} of {len(held)} met")
+        parts.append(f"{name} ahead of {', '.join(BASELINES)}: {sum(held)} of {len(held)} met")
     fell, cells = _falls(result)
     parts.append(f"more than {FALL:g} below a smaller K (no claim of order): {fell} of {cells}")
     return "\n".join(parts)
@@ -100,7 +100,7 @@ def _cells(result: dict[str, Any]) -> Iterator[tuple[dict[str, list[float]], int
 
 
 def _ahead(means: dict[str, list[float]], name: str, i: int) -> bool:
-    return means[name][i] >= max(means[rival][i] for rival in RIVALS)
+    return means[name][i] >= max(means[baseline][i] for baseline in BASELINES)
 
 
 def _falls(result: dict[str, Any]) -> tuple[int, int]:
@@ -118,11 +118,11 @@ def findings(result: dict[str, Any]) -> list[Finding]:
     """Return who is ahead, by how much, and whether accuracy falls with K."""
     cells = list(_cells(result))
     held = {name: sum(_ahead(means, name, i) for means, i in cells) for name in OURS}
-    gaps = [means["MOR-NMF"][i] - max(means[name][i] for name in RIVALS) for means, i in cells]
+    gaps = [means["MOR-NMF"][i] - max(means[name][i] for name in BASELINES) for means, i in cells]
     spread = max(
         cell["deviation"]
         for scores in result["scores"].values()
-        for name in (*OURS, *RIVALS)
+        for name in (*OURS, *BASELINES)
         for cell in scores[name]
     )
     fell, of = _falls(result)
@@ -130,7 +130,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
     top = [max(c["mean"] for own in s.values() for c in own) for s in result["scores"].values()]
     return [
         Finding(
-            f"MOR-NMF is at or above {', '.join(RIVALS)} in {held['MOR-NMF']} of {len(cells)} "
+            f"MOR-NMF is at or above {', '.join(BASELINES)} in {held['MOR-NMF']} of {len(cells)} "
             f"cells, OR-NMF in {held['OR-NMF']}. MOR-NMF and the best of the four differ by at "
             f"most {max(map(abs, gaps)):.3f}, where the accuracy of a method deviates by up to "
             f"{spread:.3f} over trials: the order is not settled by so few.",

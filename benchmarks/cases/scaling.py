@@ -114,11 +114,11 @@ def _cost(name: str, turns: int, F: int, K: int, B: int) -> tuple[float, int]:
 def _along(name: str, plan: dict[str, Any]) -> dict[str, Any]:
     """Return time of a sample and size of the model after so many samples."""
     model, X = _fresh(name, 2048, plan["base"]["F"], plan["base"]["K"])
-    seconds, sizes, seen, latest = [], [], 0, []
+    seconds, sizes, observed, latest = [], [], 0, []
     for until in plan["N"]:
-        while seen < until:
-            latest.append(_timed(model, X[seen % 2048 : seen % 2048 + 64]))
-            seen += 64
+        while observed < until:
+            latest.append(_timed(model, X[observed % 2048 : observed % 2048 + 64]))
+            observed += 64
         seconds.append(min(latest[-8:]) / 64)
         sizes.append(_size(model))
     return {"seconds": {"N": seconds}, "bytes": {"N": sizes}}
@@ -173,7 +173,7 @@ def _draw(result: dict[str, Any], quick: bool) -> None:
             ax.minorticks_off()
             ax.grid(alpha=0.3)
             ax.spines[["top", "right"]].set_visible(False)
-            ax.set_xlabel({"B": "batch size", "N": "samples seen"}.get(axis, axis))
+            ax.set_xlabel({"B": "batch size", "N": "samples observed"}.get(axis, axis))
         line[0].set_ylabel(title)
         line[0].legend(fontsize=8)
     fig.savefig(picture("scaling", quick), dpi=75)

@@ -4,8 +4,8 @@ Figure
     [T] Fig. 2 (|s of a round - s of the one before|), Fig. 3 (|U of a sample - U of the one
     before|) and Fig. 4 (error of the subspace, beside PETRELS on data without gaps and outliers).
 Data
-    ``synthetic.subspace_stream``: n = 50, r = 2, 5000 samples, 90 % seen, in the paper's reading:
-    noise of standard deviation 10^(-SNR / 20), outliers uniform on [0, intensity]. Fig. 2:
+    ``synthetic.subspace_stream``: n = 50, r = 2, 5000 samples, 90 % observed, in the paper's
+    reading: noise of standard deviation 10^(-SNR / 20), outliers uniform on [0, intensity]. Fig. 2:
     density 5 %, intensity 0.1, 1 and 10, SNR 0 and 20 dB. Fig. 3: intensity 10, density 5 to
     40 %, SNR 0, 10 and 20 dB. Fig. 4: the same, density 5 %. 5 seeds (1 with ``--quick``; the
     paper: 100).
@@ -17,7 +17,7 @@ Settings
     library, half a noise level. *Fig. 3*: ``PetrelsADMM(2, forgetting=1.0, init="random",
     on_jump="note")``, one sample at a time. *Fig. 4*: the same with the paper's
     ``forgetting=0.9999``, and ``Petrels(2, init="random")`` with the clean data and their noise,
-    all entries seen: with 0.98, which [T] II-B names for the original, and with 0.9999.
+    all entries observed: with 0.98, which [T] II-B names for the original, and with 0.9999.
 Measures
     *stop*: rounds until the paper's rule, sqrt(n) 1e-5 + 1e-3 |rho1 r|, is met; *left*: variation
     after the last round; the median and the worst over samples. *slope*: of the logarithm of the
@@ -91,8 +91,8 @@ def _rounds(intensity: float, snr: float) -> dict[str, Any]:
 
 def _algorithm_2(X: Any, U: Any, weight: float, rho: float) -> dict[str, Any]:
     """Run Algorithm 2 of [T] on the rows of X at once, and keep a diary."""
-    seen = ~np.isnan(X)
-    x, atoms = np.where(seen, X, 0.0), seen[:, :, None] * U
+    observed = ~np.isnan(X)
+    x, atoms = np.where(observed, X, 0.0), observed[:, :, None] * U
     inverse = np.linalg.pinv(atoms)
     s, dual, e, r = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), x
     moves, stop = [], np.full(len(x), ROUNDS)
@@ -103,7 +103,7 @@ def _algorithm_2(X: Any, U: Any, weight: float, rho: float) -> dict[str, Any]:
         moves.append(np.linalg.norm(new - s, axis=1))
         s = new
         rest = rho * np.linalg.norm(dual, axis=1)
-        met = moves[-1] < np.sqrt(seen.sum(axis=1)) * 1e-5 * weight + 1e-3 * rest
+        met = moves[-1] < np.sqrt(observed.sum(axis=1)) * 1e-5 * weight + 1e-3 * rest
         stop = np.where(met, np.minimum(stop, step + 1), stop)
         w = np.einsum("skn,sn->sk", inverse, x - s + e)  # [T] (20)
         r = x - np.einsum("snk,sk->sn", atoms, w)
@@ -114,7 +114,7 @@ def _algorithm_2(X: Any, U: Any, weight: float, rho: float) -> dict[str, Any]:
         "left": float(np.max(moves[-1])),
         "stop": float(np.median(stop)),
         "last_stop": int(stop.max()),
-        "apart": float(np.abs(w - _exact(x, seen, U, weight)).max()),
+        "apart": float(np.abs(w - _exact(x, observed, U, weight)).max()),
     }
 
 
@@ -122,13 +122,13 @@ def _shrunk(x: Any, by: float) -> Any:
     return np.sign(x) * np.maximum(np.abs(x) - by, 0.0)
 
 
-def _exact(x: Any, seen: Any, U: Any, knee: float) -> Any:
+def _exact(x: Any, observed: Any, U: Any, knee: float) -> Any:
     """Return the codes of the same problem by the library's exact fit."""
     from thalweg import _kernels
     from thalweg.trackers._blocks import pack
 
     H, solved = np.zeros((len(x), U.shape[1])), np.zeros(len(x), bool)
-    _kernels.huber_codes(x, seen, pack(U), knee, 60, H, solved)
+    _kernels.huber_codes(x, observed, pack(U), knee, 60, H, solved)
     return H
 
 
@@ -235,7 +235,7 @@ def _draw(result: dict[str, Any], path: Path) -> None:
         for (name, curve), colour in zip(
             row["sep"].items(), (COLOURS[OURS], "#d1495b", "#7a7a7a"), strict=True
         ):
-            label = name if name == OURS else f"{name}, all seen"
+            label = name if name == OURS else f"{name}, all observed"
             ax.loglog(AT, curve, color=colour, lw=2.6 if name == OURS else 1.8, label=label)
         ax.set(title=f"Fig. 4: {row['snr']:g} dB", xlabel="samples")
     axes[2, 0].set_ylabel("SEP")
@@ -296,7 +296,7 @@ def _report_errors(result: dict[str, Any]) -> str:
             arrival = row["arrival"][name]
             shown = (*(number(value, ".1e") for value in last), number(arrival, "d"))
             rows.append(
-                (f"{row['snr']:g} dB, {name}{'' if name == OURS else ', all seen'}", *shown)
+                (f"{row['snr']:g} dB, {name}{'' if name == OURS else ', all observed'}", *shown)
             )
         below += [row[m][OURS][-1] < row[m][original][-1] for m in ("sep", "se")]
         ours, other = (row["arrival"][name] for name in (OURS, original))
@@ -304,7 +304,7 @@ def _report_errors(result: dict[str, Any]) -> str:
     heads = ("SNR, method", "SEP", "SE", f"samples to {NEAR:g}")
     return (
         f"{table(heads, rows)}\n"
-        f"below {original}, all seen, in SEP and SE: {sum(below)} of {len(below)} met\n"
+        f"below {original}, all observed, in SEP and SE: {sum(below)} of {len(below)} met\n"
         f"later than it at a SEP of {NEAR:g}: {sum(later)} of {len(later)} met"
     )
 
@@ -360,7 +360,7 @@ def _of_errors(result: dict[str, Any]) -> list[Finding]:
     return [
         Finding(
             f"Fig. 4: `PetrelsADMM` ends {min(below):.0f} to {max(below):.0f} times below PETRELS "
-            "with all entries seen that forgets with 0.98. That is due to the forgetting: of "
+            "with all entries observed that forgets with 0.98. That is due to the forgetting: of "
             f"PETRELS with 0.9999 it ends {min(above):.0%} to {max(above):.0%} above.",
             min(below) > 1.0 and min(above) > 0.0,
         )

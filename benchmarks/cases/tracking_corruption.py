@@ -9,7 +9,7 @@ Data
     missing entries, 10 to 70 % are taken. Fig. 14: intensity 10, 20 to 80 % corrupted; the paper
     does not say how the two add up. Drawn: half of it as share of missing entries and half as
     share of outliers, each drawn on its own. *all*, in the table only: the union of both has
-    that share, so that outliers become the majority of what is seen at 80 %. 3 seeds (1 with
+    that share, so that outliers become the majority of what is observed at 80 %. 3 seeds (1 with
     ``--quick``).
 Settings
     Every tracker has its default parameters; *oracle*: ``Petrels(forgetting=0.9999)`` with the
@@ -137,8 +137,8 @@ def report(result: dict[str, Any]) -> str:
     rows, lowest, low = [], [], []
     for panel in result["panels"]:
         last = {name: float(np.median(panel["final"][name])) for name in names}
-        rivals = [last[name] for name in names if name not in ("oracle", OURS)]
-        verdict = last[OURS] <= min(rivals)
+        baselines = [last[name] for name in names if name not in ("oracle", OURS)]
+        verdict = last[OURS] <= min(baselines)
         if panel["figure"] in TITLES:
             lowest.append(verdict)
         if panel["figure"] in ("Fig. 13", "Fig. 14"):
@@ -180,13 +180,13 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         ),
         Finding(
             f"PETRELS-CFAR, which shares its fit and its start, ends {min(cfar):.1f} to "
-            f"{max(cfar):.1f} times above it. Every other rival has a panel in which it ends more "
-            "than 100 times above.",
+            f"{max(cfar):.1f} times above it. Every other baseline has a panel in which it ends "
+            "more than 100 times above.",
             min(cfar) > 1.0
             and all(max(own[name] / own[OURS] for own in drawn) > 100.0 for name in others),
         ),
         Finding(
-            "If the share is that of entries missing *or* outliers, most of what is seen is "
+            "If the share is that of entries missing *or* outliers, most of what is observed is "
             f"outliers in the end, and `PetrelsADMM` fails at {named}.",
             0 < len(failed) < len(union),
         ),

@@ -1,7 +1,7 @@
 """[T] II-B: the adaptive step and the variable forgetting factor, where the subspace rests and not.
 
 Data
-    ``synthetic.subspace_stream``: n = 50, r = 2, 3000 samples, 90 % seen, SNR 20 dB, noise
+    ``synthetic.subspace_stream``: n = 50, r = 2, 3000 samples, 90 % observed, SNR 20 dB, noise
     relative to the signal. The subspace *rests*, *turns* by 1e-4 or 1e-3 radians a sample, or
     *jumps* at sample 1500. For *Petrels* without outliers, for *PetrelsADMM* with 20 % of them at
     intensity 5. 3 seeds (1 with ``--quick``).

@@ -4,7 +4,7 @@ Figure
     [T] Fig. 5 (intensity 5, density 20 %, SNR 10 and 20 dB), 6 (SNR, density 20 %, intensity 1),
     7 (intensity, SNR 5 dB, density 20 %) and 8 (density, SNR 5 dB, intensity 1).
 Data
-    ``synthetic.subspace_stream``: n = 50, r = 2, 5000 samples, 90 % seen, in both readings of
+    ``synthetic.subspace_stream``: n = 50, r = 2, 5000 samples, 90 % observed, in both readings of
     noise and outliers, "relative" and "absolute". Seeds 0 to 2 (0 with ``--quick``).
 Settings
     Defaults; one pass, then ``decompose`` of all samples. *PetrelsADMM*: outliers are what it
@@ -13,7 +13,7 @@ Settings
     *ours, best*: PetrelsADMM's residuals with a threshold chosen in the same way. *ceiling*: the
     same for somebody who knows the clean data: noise hides small outliers from everybody.
 Measures
-    F1, precision and recall of positions among the entries seen, and the relative error of
+    F1, precision and recall of positions among the entries observed, and the relative error of
     sizes there; the mean over seeds.
 Claim
     F1 of PetrelsADMM at least 0.95 at intensity 5, density 20 %, SNR 10 and 20 dB. On equal terms,
@@ -75,15 +75,15 @@ def _row(
 
 
 def _scores(stream: synthetic.SubspaceStream, seed: int) -> dict[str, Any]:
-    seen = ~np.isnan(stream.X)
-    truth = stream.outliers[seen]
+    observed = ~np.isnan(stream.X)
+    truth = stream.outliers[observed]
     ours = estimator(OURS, 2, random_state=seed).fit(stream.X).decompose(stream.X)
     grasta = estimator("Grasta", 2, random_state=seed).fit(stream.X).decompose(stream.X)
     return {
-        OURS: _score(truth, ours.outliers[seen]),
-        "Grasta": _thresholded(truth, (stream.X - grasta.low_rank)[seen]),
-        "ours, best": _thresholded(truth, (stream.X - ours.low_rank)[seen]),
-        "ceiling": _thresholded(truth, (stream.X - stream.clean)[seen]),
+        OURS: _score(truth, ours.outliers[observed]),
+        "Grasta": _thresholded(truth, (stream.X - grasta.low_rank)[observed]),
+        "ours, best": _thresholded(truth, (stream.X - ours.low_rank)[observed]),
+        "ceiling": _thresholded(truth, (stream.X - stream.clean)[observed]),
     }
 
 

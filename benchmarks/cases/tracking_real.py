@@ -7,7 +7,7 @@ Data
     each by itself, and in *blocks*, stretches of a day (air) or of six hours (traffic) of one
     column. 2 seeds (1 with ``--quick``).
 Settings
-    Columns are brought to mean 0 and variance 1 by what is seen. *PetrelsADMM*: ``complete``,
+    Columns are brought to mean 0 and variance 1 by what is observed. *PetrelsADMM*: ``complete``,
     3 passes, and *RobustMatrixCompletion*: defaults but for the rank. *LRGeomCG*: least squares,
     for data that have no outliers. Ranks 2, 4 and 6 (air), 4 and 8 (traffic). *column mean*;
     *interpolation*: linear in time, column by column.
@@ -94,8 +94,8 @@ def _errors(
 def _interpolated(Z: Any) -> Any:
     filled, t = Z.copy(), np.arange(len(Z))
     for column in filled.T:
-        seen = ~np.isnan(column)
-        column[~seen] = np.interp(t[~seen], t[seen], column[seen])
+        observed = ~np.isnan(column)
+        column[~observed] = np.interp(t[~observed], t[observed], column[observed])
     return filled
 
 

@@ -2,7 +2,8 @@
 
 Data
     ``synthetic.subspace_stream``, SNR 20 dB, outlier intensity 5. *Small*: n = 50, r = 2, 90 %
-    seen, density 20 %. *Frames*: n = 25344 (144 x 176 pixels), r = 10, all seen, density 5 %.
+    observed, density 20 %. *Frames*: n = 25344 (144 x 176 pixels), r = 10, all observed, density 5
+    %.
 Settings
     One BLAS thread, default parameters. *Small*: ``partial_fit`` of 4000 samples (1000 with
     ``--quick``) after 1000 others; *with start* is ``fit`` of all, robust start included.

@@ -16,7 +16,7 @@ __all__ = ["setup"]
 
 # In the order in which somebody meets them; a room that is not named here comes at the end.
 ORDER = (
-    *("estimators", "rivals", "streams", "checkpoint", "metrics", "synthetic", "report", "apps"),
+    *("estimators", "baselines", "streams", "checkpoint", "metrics", "synthetic", "report", "apps"),
     *("distributed", "divergences", "prox", "solvers", "encoders", "updates", "trackers"),
     *("completion", "archetypes", "errors"),
 )
@@ -67,7 +67,7 @@ def write(folder: Path) -> None:
 def _page(room: str, names: list[str]) -> str:
     module = _module(room)
     title = "Estimators" if room == "estimators" else f"thalweg.{room}"
-    parts = [] if room == "estimators" else _parts(module)  # rivals have a page of their own
+    parts = [] if room == "estimators" else _parts(module)  # baselines have a page of their own
     # a function may have the name of its file; then the page is the function's
     parts = [part for part in parts if part.__name__.rpartition(".")[2] not in names]
     homes = [each.__name__ for each in [module, *parts]]
@@ -89,13 +89,13 @@ def _prefix(room: str) -> str:
 def _rooms() -> list[str]:
     import thalweg
 
-    there = {info.name for info in pkgutil.iter_modules(thalweg.__path__)} | {"rivals"}
+    there = {info.name for info in pkgutil.iter_modules(thalweg.__path__)} | {"baselines"}
     public = sorted(name for name in there if not name.startswith("_") and name != "cli")
     return sorted(public, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
 
 def _module(room: str) -> ModuleType:
-    home = "estimators.rivals" if room == "rivals" else room
+    home = "estimators.baselines" if room == "baselines" else room
     return importlib.import_module(f"thalweg.{home}")
 
 
@@ -104,7 +104,7 @@ def _names(room: str) -> list[str]:
     import thalweg
 
     top = [thalweg] if room == "estimators" else []
-    deep = [] if room in ("estimators", "rivals") else _parts(_module(room))
+    deep = [] if room in ("estimators", "baselines") else _parts(_module(room))
     found: dict[Any, str] = {}
     for module in [*top, _module(room), *deep]:
         for name in sorted(getattr(module, "__all__", _own(module))):

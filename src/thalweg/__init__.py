@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thalweg import (
         apps as apps,
+        baselines as baselines,
         checkpoint as checkpoint,
         distributed as distributed,
         metrics as metrics,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
         RobustOnlineNMF as RobustOnlineNMF,
         Roseta as Roseta,
         SparseArchetypalNMF as SparseArchetypalNMF,
-        rivals as rivals,
     )
     from thalweg.estimators.selection import (
         select as select,
@@ -79,12 +79,12 @@ _HOMES = {
     "SignSplitter": "thalweg.estimators.sign_splitter",
     "SparseArchetypalNMF": "thalweg.estimators",
     "apps": "thalweg",
+    "baselines": "thalweg",
     "checkpoint": "thalweg",
     "distributed": "thalweg",
     "half_life": "thalweg.updates",
     "metrics": "thalweg",
     "report": "thalweg",
-    "rivals": "thalweg.estimators",
     "select": "thalweg.estimators.selection",
     "select_weight": "thalweg.estimators.selection",
     "streams": "thalweg",

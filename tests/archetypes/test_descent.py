@@ -92,15 +92,15 @@ def test_it_falls_and_ends_at_a_stationary_point(
     problem: Problem, state: State, swaps: bool, feasible: Any
 ) -> None:
     """Definition 2 of [A], and the descent that Theorem 4 needs."""
-    seen: list[Any] = []
+    observed: list[Any] = []
     start = state._replace(H=nearest_sparse(state.H, problem.nonzeros))
-    ended = Descent(1e-6, 5000, swaps).run(problem, start, seen.append)
-    values = [problem.at(start).objective, *(point.objective for point in seen)]
+    ended = Descent(1e-6, 5000, swaps).run(problem, start, observed.append)
+    values = [problem.at(start).objective, *(point.objective for point in observed)]
     noise = 1e-13 * problem.rows.squares.sum()
     assert all(b <= a + noise for a, b in pairwise(values))
-    assert all(feasible(point.state, problem.nonzeros) for point in seen)
+    assert all(feasible(point.state, problem.nonzeros) for point in observed)
     assert ended.status is Status.CONVERGED
-    assert ended.sweeps == len(seen)
+    assert ended.sweeps == len(observed)
     assert stationarity(problem, ended.point.state) < 3e-6
     assert problem.exact(ended.point.state) == pytest.approx(ended.point.objective, abs=noise)
 

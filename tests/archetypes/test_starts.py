@@ -18,7 +18,7 @@ from thalweg.archetypes.starts import (
     robust_projections,
     zero,
 )
-from thalweg.archetypes.widening import widen
+from thalweg.archetypes.support_relaxation import widen
 from thalweg.metrics import hull_distance
 from thalweg.synthetic import archetypal_mixtures
 

@@ -46,30 +46,30 @@ def test_members_keep_the_contract(method: Any) -> None:
     made = method()
     assert isinstance(made, Completion)
     assert hash(made) == hash(method())
-    V, seen = low_rank(0), gaps(0, (60, 80), 0.3)
+    V, observed = low_rank(0), gaps(0, (60, 80), 0.3)
     before = V.copy()
-    found = made.complete(V, seen, 3, 0)
+    found = made.complete(V, observed, 3, 0)
     assert np.array_equal(V, before)
     assert [part.shape for part in found[:3]] == [(60, 3), (3, 80), (60, 80)]
     np.testing.assert_allclose(found.U.T @ found.U, np.eye(3), atol=1e-12)
-    assert not found.R[~seen].any()
+    assert not found.R[~observed].any()
     assert found.converged
     assert 1 <= found.n_iter < made.max_iter
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_stands_behind_a_gap_does_not_matter(method: Any) -> None:
-    V, seen = low_rank(1), gaps(1, (60, 80), 0.3)
-    first = method().complete(V, seen, 3, 0)
-    second = method().complete(np.where(seen, V, 1e30), seen, 3, 0)
+    V, observed = low_rank(1), gaps(1, (60, 80), 0.3)
+    first = method().complete(V, observed, 3, 0)
+    second = method().complete(np.where(observed, V, 1e30), observed, 3, 0)
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("power", [-400, -7, 9, 400])
 def test_units_do_not_matter(method: Any, power: int) -> None:
-    V, seen = low_rank(2) + 0.01, gaps(2, (60, 80), 0.3)
-    one, other = (method().complete(V * unit, seen, 3, 0) for unit in (1.0, 2.0**power))
+    V, observed = low_rank(2) + 0.01, gaps(2, (60, 80), 0.3)
+    one, other = (method().complete(V * unit, observed, 3, 0) for unit in (1.0, 2.0**power))
     assert one.n_iter == other.n_iter
     assert np.array_equal(one.U, other.U)
     np.testing.assert_allclose(other.H, one.H * 2.0**power, rtol=1e-12)
@@ -78,8 +78,8 @@ def test_units_do_not_matter(method: Any, power: int) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_float32_stays(method: Any) -> None:
-    V, seen = low_rank(3).astype(np.float32), gaps(3, (60, 80), 0.3)
-    found = method().complete(V, seen, 3, 0)
+    V, observed = low_rank(3).astype(np.float32), gaps(3, (60, 80), 0.3)
+    found = method().complete(V, observed, 3, 0)
     assert {part.dtype for part in found[:3]} == {np.dtype(np.float32)}
     assert error(found, V) < 1e-5
 
@@ -210,8 +210,8 @@ def test_gradient_is_the_slope_along_retractions() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_planted_matrix_is_found_from_a_third(seed: int) -> None:
-    V, seen = low_rank(seed, 100, 120, 4), gaps(seed, (100, 120), 0.7)
-    found = LRGeomCG().complete(V * seen, seen, 4, seed)
+    V, observed = low_rank(seed, 100, 120, 4), gaps(seed, (100, 120), 0.7)
+    found = LRGeomCG().complete(V * observed, observed, 4, seed)
     assert found.converged
     assert error(found, V) < 1e-6
     assert found.n_iter < 100
@@ -220,25 +220,25 @@ def test_planted_matrix_is_found_from_a_third(seed: int) -> None:
 def test_matrix_with_unequal_singular_values_is_found() -> None:
     rng = np.random.default_rng(11)
     U, W = (np.linalg.qr(rng.normal(size=(n, 3)))[0] for n in (100, 120))
-    V, seen = U * [10.0, 3.0, 1.0] @ W.T, gaps(11, (100, 120), 0.5)
-    assert error(LRGeomCG().complete(V, seen, 3), V) < 1e-6
+    V, observed = U * [10.0, 3.0, 1.0] @ W.T, gaps(11, (100, 120), 0.5)
+    assert error(LRGeomCG().complete(V, observed, 3), V) < 1e-6
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_minimum_is_stationary_in_both_factors(seed: int) -> None:
     V = low_rank(seed) + 0.3 * np.random.default_rng(seed).normal(size=(60, 80))
-    seen = gaps(seed, V.shape, 0.4)
-    found = LRGeomCG(tol=1e-9).complete(V, seen, 3, seed)
+    observed = gaps(seed, V.shape, 0.4)
+    found = LRGeomCG(tol=1e-9).complete(V, observed, 3, seed)
     assert found.converged
-    E = np.where(seen, found.U @ found.H - V, 0.0)
-    scale = np.linalg.norm(V[seen])
+    E = np.where(observed, found.U @ found.H - V, 0.0)
+    scale = np.linalg.norm(V[observed])
     assert np.linalg.norm(E @ found.H.T) < 1e-7 * scale * np.linalg.norm(found.H, 2)
     assert np.linalg.norm(found.U.T @ E) < 1e-7 * scale
     nearby = np.random.default_rng(seed)
     for _ in range(20):  # and no point nearby is better
         U = found.U + 1e-3 * nearby.normal(size=found.U.shape)
         H = found.H + 1e-3 * nearby.normal(size=found.H.shape)
-        assert np.sum(np.where(seen, U @ H - V, 0.0) ** 2) > np.sum(E**2)
+        assert np.sum(np.where(observed, U @ H - V, 0.0) ** 2) > np.sum(E**2)
 
 
 def test_without_gaps_it_is_the_singular_value_decomposition() -> None:
@@ -249,15 +249,15 @@ def test_without_gaps_it_is_the_singular_value_decomposition() -> None:
 
 
 def test_a_cap_is_kept_and_told() -> None:
-    V, seen = low_rank(13), gaps(13, (60, 80), 0.6)
-    found = LRGeomCG(max_iter=3).complete(V, seen, 3)
+    V, observed = low_rank(13), gaps(13, (60, 80), 0.6)
+    found = LRGeomCG(max_iter=3).complete(V, observed, 3)
     assert (found.n_iter, found.converged) == (3, False)
 
 
 def test_features_and_samples_without_entries_do_no_harm() -> None:
-    V, seen = low_rank(14), gaps(14, (60, 80), 0.5)
-    seen[7], seen[:, 11] = False, False
-    found = LRGeomCG().complete(V, seen, 3)
+    V, observed = low_rank(14), gaps(14, (60, 80), 0.5)
+    observed[7], observed[:, 11] = False, False
+    found = LRGeomCG().complete(V, observed, 3)
     rest = np.ix_(np.arange(60) != 7, np.arange(80) != 11)
     assert np.isfinite(found.U @ found.H).all()
     np.testing.assert_allclose((found.U @ found.H)[rest], V[rest], atol=1e-5)
@@ -296,12 +296,12 @@ def test_planted_matrix_is_found_under_outliers(
     rng = np.random.default_rng([seed, 3])
     V = low_rank(seed, 150, 150, 2)
     R = np.where(rng.random(V.shape) < share, rng.uniform(-10.0, 10.0, V.shape), 0.0)
-    seen = gaps(seed, V.shape, missing) if missing else None
+    observed = gaps(seed, V.shape, missing) if missing else None
     # the largest share of a row or column is above the mean one
-    found = RPCAGD(outlier_share=share + 0.03, slack=slack).complete(V + R, seen, 2, seed)
+    found = RPCAGD(outlier_share=share + 0.03, slack=slack).complete(V + R, observed, 2, seed)
     assert found.converged
     assert error(found, V) < 1e-4
-    there = np.abs(R) > 0.1 if seen is None else (np.abs(R) > 0.1) & seen
+    there = np.abs(R) > 0.1 if observed is None else (np.abs(R) > 0.1) & observed
     np.testing.assert_allclose(found.R[there], R[there], atol=0.01)
 
 
@@ -315,9 +315,9 @@ def test_outliers_are_no_more_than_they_may_be() -> None:
 
 def test_without_outliers_it_is_least_squares() -> None:
     V = low_rank(16) + 0.1 * np.random.default_rng(16).normal(size=(60, 80))
-    seen = gaps(16, V.shape, 0.3)
-    found = RPCAGD(outlier_share=0.0, tol=1e-10, max_iter=20_000).complete(V, seen, 3)
-    best = LRGeomCG().complete(V, seen, 3)
+    observed = gaps(16, V.shape, 0.3)
+    found = RPCAGD(outlier_share=0.0, tol=1e-10, max_iter=20_000).complete(V, observed, 3)
+    best = LRGeomCG().complete(V, observed, 3)
     np.testing.assert_allclose(found.U @ found.H, best.U @ best.H, atol=1e-6)
 
 
@@ -410,8 +410,8 @@ def least_absolute(X: Array, K: int, truth: Array, rounds: int = 40) -> Array:
     U = np.zeros((X.shape[1], K))
     for round_ in range(rounds):
         floor = max(1e-3, 0.3 * 0.8**round_)
-        for Y, seen, A, B in ((Z.T, there.T, H, U), (Z, there, U, H)):
-            for i, (row, mask) in enumerate(zip(Y, seen, strict=True)):
+        for Y, observed, A, B in ((Z.T, there.T, H, U), (Z, there, U, H)):
+            for i, (row, mask) in enumerate(zip(Y, observed, strict=True)):
                 weight = mask / np.maximum(np.abs(row - A @ B[i]), floor)
                 B[i] = np.linalg.lstsq(A.T * weight @ A, A.T @ (weight * row), rcond=None)[0]
     return H @ U.T

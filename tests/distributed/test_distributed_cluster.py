@@ -105,7 +105,7 @@ def test_task_names_in_the_dashboard(mixed: Array, client: Any) -> None:
 
 
 def prefixes(client: Any) -> set[str]:
-    """Return the first words of the keys that the scheduler has seen."""
+    """Return the first words of the keys that the scheduler has observed."""
     return set(client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes)))
 
 

@@ -71,11 +71,11 @@ def test_gaps_are_filled_as_by_a_streaming_fit(model: Any, counts: Array) -> Non
     found, near, alone = (clone(model).set_params(random_state=0) for _ in range(3))
     alone.set_params(batch_size=100, shuffle=False).fit(X)
     distributed.fit(found, X, block_size=100, blocks_per_round=1)
-    assert relative(found.usual_.squares, alone.usual_.squares) < EXACT
+    assert relative(found.code_prior_.squares, alone.code_prior_.squares) < EXACT
     assert relative(found.fill(X), alone.fill(X)) < 1e-6
     # each block estimates its own scale
     distributed.fit(near, X, block_size=25, blocks_per_round=4)
-    assert relative(near.usual_.squares, alone.usual_.squares) < 0.1
+    assert relative(near.code_prior_.squares, alone.code_prior_.squares) < 0.1
     assert relative(near.fill(X), alone.fill(X)) < 0.05
 
 

@@ -205,21 +205,21 @@ def test_each_sample_is_encoded_as_if_alone(label: str) -> None:
 @of_any_size
 def test_gaps_are_entries_left_out(label: str) -> None:
     (V, W), encoder = data(8), ENCODERS[label]
-    seen = np.random.default_rng(9).random(V.shape) < 0.7
-    codes = encoder.encode(np.where(seen, V, 1e6), W, seen=seen)
+    observed = np.random.default_rng(9).random(V.shape) < 0.7
+    codes = encoder.encode(np.where(observed, V, 1e6), W, observed=observed)
     for b in range(B):
-        kept = seen[:, b]
+        kept = observed[:, b]
         alone = encoder.encode(V[kept, b][:, None], W[kept])
         np.testing.assert_allclose(codes.loss[b], alone.loss[0], rtol=1e-5)
-    np.testing.assert_allclose((1e6 - W @ codes.H)[~seen], codes.R[~seen], rtol=1e-12)
+    np.testing.assert_allclose((1e6 - W @ codes.H)[~observed], codes.R[~observed], rtol=1e-12)
 
 
 @every_encoder
 def test_a_sample_that_was_not_seen(label: str) -> None:
     (V, W), encoder = data(10), ENCODERS[label]
-    seen = np.ones(V.shape, dtype=bool)
-    seen[:, 2] = False
-    codes = encoder.encode(V, W, seen=seen)
+    observed = np.ones(V.shape, dtype=bool)
+    observed[:, 2] = False
+    codes = encoder.encode(V, W, observed=observed)
     assert codes.loss[2] == 0.0
     assert np.all(np.isfinite(codes.H))
 

@@ -45,15 +45,15 @@ def build(name: str, model: str = "plain", **options: Any) -> Any:
 
 
 def data(seed: int = 0, gaps: bool = False, B: int = B, dtype: Any = np.float64) -> Any:
-    """Return V, W and seen; samples are of very different sizes, to be done at other times."""
+    """Return V, W and observed; samples are of very different sizes, to be done at other times."""
     rng = np.random.default_rng(seed)
     W = np.abs(rng.normal(size=(F, K))) * (rng.random((F, K)) < 0.6) + 0.1
     W /= np.linalg.norm(W, axis=0)
     V = W @ rng.random((K, B)) + 0.05 * rng.normal(size=(F, B))
     V += (rng.random((F, B)) < 0.1) * rng.normal(size=(F, B))
     V *= rng.choice([0.3, 1.0, 3.0], size=B)
-    seen = rng.random((F, B)) < 0.75 if gaps else None
-    return V.astype(dtype), W.astype(dtype), seen
+    observed = rng.random((F, B)) < 0.75 if gaps else None
+    return V.astype(dtype), W.astype(dtype), observed
 
 
 def same(left: Codes, right: Codes, rtol: float = 0.0, atol: float = 1e-9) -> None:
@@ -64,10 +64,10 @@ def same(left: Codes, right: Codes, rtol: float = 0.0, atol: float = 1e-9) -> No
     assert np.array_equal(left.solved, right.solved)
 
 
-def feasible(codes: Codes, model: str, V: Array, W: Array, seen: Array | None) -> None:
+def feasible(codes: Codes, model: str, V: Array, W: Array, observed: Array | None) -> None:
     """Check what holds for any result, found to the end or not."""
     outliers, penalty = MODELS[model]
-    kept = np.ones(V.shape, bool) if seen is None else seen
+    kept = np.ones(V.shape, bool) if observed is None else observed
     assert codes.H.shape == (W.shape[1], V.shape[1])
     assert codes.R.shape == V.shape
     assert codes.loss.shape == codes.cost.shape == codes.solved.shape == V.shape[1:]
@@ -107,15 +107,15 @@ def test_the_papers_cap_is_the_default(name: str) -> None:
 def test_results_are_feasible_and_inputs_left_alone(
     name: str, model: str, gaps: bool, end: str, order: Any
 ) -> None:
-    V, W, seen = data(1, gaps)
+    V, W, observed = data(1, gaps)
     inputs = [np.array(V, order=order), np.array(W, order=order)]
-    mask = None if seen is None else np.array(seen, order=order)
-    codes = build(name, model, **EXITS[end]).encode(*inputs, seen=mask)
-    feasible(codes, model, V, W, seen)
+    mask = None if observed is None else np.array(observed, order=order)
+    codes = build(name, model, **EXITS[end]).encode(*inputs, observed=mask)
+    feasible(codes, model, V, W, observed)
     assert np.array_equal(inputs[0], V)
     assert np.array_equal(inputs[1], W)
-    assert mask is None or np.array_equal(mask, seen)
-    other = build(name, model, **EXITS[end]).encode(V.copy(), W.copy(), seen=seen)
+    assert mask is None or np.array_equal(mask, observed)
+    other = build(name, model, **EXITS[end]).encode(V.copy(), W.copy(), observed=observed)
     same(codes, other, rtol=1e-9)
 
 
@@ -123,12 +123,12 @@ def test_results_are_feasible_and_inputs_left_alone(
 @every_model
 @with_gaps
 def test_float32_stays_float32(name: str, model: str, gaps: bool) -> None:
-    V, W, seen = data(2, gaps, dtype=np.float32)
+    V, W, observed = data(2, gaps, dtype=np.float32)
     for end in EXITS.values():
         encoder = build(name, model, **{**end, "max_iter": 2000})
-        codes = encoder.encode(V, W, seen=seen)
-        feasible(codes, model, V, W, seen)
-        wide = encoder.encode(V.astype(np.float64), W.astype(np.float64), seen=seen)
+        codes = encoder.encode(V, W, observed=observed)
+        feasible(codes, model, V, W, observed)
+        wide = encoder.encode(V.astype(np.float64), W.astype(np.float64), observed=observed)
         # Stops may differ by a step; the loss then differs by the tolerance.
         np.testing.assert_allclose(codes.loss, wide.loss, rtol=5e-3, atol=1e-4)
 
@@ -137,19 +137,19 @@ def test_float32_stays_float32(name: str, model: str, gaps: bool) -> None:
 @every_model
 @every_exit
 def test_what_stands_at_a_gap_does_not_matter(name: str, model: str, end: str) -> None:
-    V, W, seen = data(3, gaps=True)
+    V, W, observed = data(3, gaps=True)
     encoder = build(name, model, **EXITS[end])
-    clean = encoder.encode(np.where(seen, V, 0.0), W, seen=seen)
+    clean = encoder.encode(np.where(observed, V, 0.0), W, observed=observed)
     update = Surrogate()
-    atoms, state = update.step(W, update.init(W), np.where(seen, V, 0.0), clean)
+    atoms, state = update.step(W, update.init(W), np.where(observed, V, 0.0), clean)
     rng = np.random.default_rng(0)
     for garbage in (1e3, -5.0, 1e3 * rng.normal(size=V.shape)):
-        dirty = np.where(seen, V, garbage)
-        codes = encoder.encode(dirty, W, seen=seen)
-        feasible(codes, model, dirty, W, seen)
+        dirty = np.where(observed, V, garbage)
+        codes = encoder.encode(dirty, W, observed=observed)
+        feasible(codes, model, dirty, W, observed)
         for field in ("H", "loss", "cost", "solved"):
             assert np.array_equal(getattr(codes, field), getattr(clean, field)), field
-        assert np.array_equal(codes.R[seen], clean.R[seen])
+        assert np.array_equal(codes.R[observed], clean.R[observed])
         moved, statistics = update.step(W, update.init(W), dirty, codes)
         np.testing.assert_allclose(moved, atoms, rtol=0, atol=1e-10)
         for one, other in zip(statistics, state, strict=True):
@@ -162,9 +162,9 @@ def test_a_gap_is_the_same_as_a_row_that_is_not_there(name: str, model: str) -> 
     V, W, _ = data(4)
     rows = np.ones(F, bool)
     rows[[2, 5, 6]] = False
-    seen = np.broadcast_to(rows[:, None], V.shape)
+    observed = np.broadcast_to(rows[:, None], V.shape)
     encoder = build(name, model, exit="gap", tol=1e-6, max_iter=20_000)
-    gaps = encoder.encode(V, W, seen=seen)
+    gaps = encoder.encode(V, W, observed=observed)
     less = encoder.encode(V[rows], W[rows])
     assert gaps.solved.all()
     np.testing.assert_allclose(gaps.loss, less.loss, rtol=2e-6)
@@ -175,22 +175,22 @@ def test_a_gap_is_the_same_as_a_row_that_is_not_there(name: str, model: str) -> 
 def test_seeing_everything_is_seeing_no_mask(name: str, model: str) -> None:
     V, W, _ = data(5)
     encoder = build(name, model)
-    same(encoder.encode(V, W, seen=np.ones(V.shape, bool)), encoder.encode(V, W), rtol=1e-9)
+    same(encoder.encode(V, W, observed=np.ones(V.shape, bool)), encoder.encode(V, W), rtol=1e-9)
 
 
 @every_encoder
 @every_model
 @every_exit
 def test_a_sample_of_which_nothing_was_seen(name: str, model: str, end: str) -> None:
-    V, W, seen = data(6, gaps=True)
-    seen[:, [0, 7]] = False
+    V, W, observed = data(6, gaps=True)
+    observed[:, [0, 7]] = False
     V[:, 7] = 1e3
-    codes = build(name, model, **EXITS[end]).encode(V, W, seen=seen)
-    feasible(codes, model, V, W, seen)
+    codes = build(name, model, **EXITS[end]).encode(V, W, observed=observed)
+    feasible(codes, model, V, W, observed)
     np.testing.assert_allclose(codes.loss[[0, 7]], 0.0, atol=1e-12)
     assert codes.solved[[0, 7]].all()
     rest = np.setdiff1d(np.arange(B), [0, 7])
-    others = build(name, model, **EXITS[end]).encode(V[:, rest], W, seen=seen[:, rest])
+    others = build(name, model, **EXITS[end]).encode(V[:, rest], W, observed=observed[:, rest])
     np.testing.assert_allclose(codes.H[:, rest], others.H, rtol=1e-7, atol=1e-8)
 
 
@@ -199,35 +199,39 @@ def test_a_sample_of_which_nothing_was_seen(name: str, model: str, end: str) -> 
 @with_gaps
 @every_exit
 def test_samples_do_not_depend_on_one_another(name: str, model: str, gaps: bool, end: str) -> None:
-    V, W, seen = data(7, gaps)
+    V, W, observed = data(7, gaps)
     encoder = build(name, model, **EXITS[end])
-    together = encoder.encode(V, W, seen=seen)
+    together = encoder.encode(V, W, observed=observed)
     for b in range(0, B, 3):
-        mask = None if seen is None else seen[:, [b]]
-        alone = encoder.encode(V[:, [b]], W, seen=mask)
+        mask = None if observed is None else observed[:, [b]]
+        alone = encoder.encode(V[:, [b]], W, observed=mask)
         part = Codes(*(x[..., [b]] for x in together))
         same(alone, part, rtol=1e-9)
     order = np.random.default_rng(1).permutation(B)
-    turned = encoder.encode(V[:, order], W, seen=None if seen is None else seen[:, order])
+    turned = encoder.encode(
+        V[:, order], W, observed=None if observed is None else observed[:, order]
+    )
     same(turned, Codes(*(x[..., order] for x in together)), rtol=1e-9)
 
 
 @every_encoder
 @with_gaps
 def test_chunks_leave_no_trace(name: str, gaps: bool) -> None:
-    V, W, seen = data(8, gaps, B=600)
+    V, W, observed = data(8, gaps, B=600)
     encoder = build(name, tol=1e-4, max_iter=500)
-    together = encoder.encode(V, W, seen=seen)
-    feasible(together, "plain", V, W, seen)
+    together = encoder.encode(V, W, observed=observed)
+    feasible(together, "plain", V, W, observed)
     for part in (slice(0, 100), slice(200, 320), slice(500, 600)):
-        alone = encoder.encode(V[:, part], W, seen=None if seen is None else seen[:, part])
+        alone = encoder.encode(
+            V[:, part], W, observed=None if observed is None else observed[:, part]
+        )
         same(alone, Codes(*(x[..., part] for x in together)), rtol=1e-9)
         np.testing.assert_allclose(alone.R, together.R[:, part], rtol=0, atol=1e-9)
     H0 = np.random.default_rng(2).random((K, 600))
-    together = encoder.encode(V, W, H0=H0, seen=seen)
+    together = encoder.encode(V, W, H0=H0, observed=observed)
     part = slice(250, 270)
-    mask = None if seen is None else seen[:, part]
-    alone = encoder.encode(V[:, part], W, H0=H0[:, part], seen=mask)
+    mask = None if observed is None else observed[:, part]
+    alone = encoder.encode(V[:, part], W, H0=H0[:, part], observed=mask)
     same(alone, Codes(*(x[..., part] for x in together)), rtol=1e-9)
 
 
@@ -260,11 +264,11 @@ def test_a_capped_sample_says_so(name: str) -> None:
 @every_model
 @with_gaps
 def test_the_loss_falls_with_each_step(name: str, model: str, gaps: bool) -> None:
-    V, W, seen = data(11, gaps)
+    V, W, observed = data(11, gaps)
     H0 = np.random.default_rng(4).random((K, B))
     for end in ({"tol": 0.0}, {"exit": "gap", "tol": 1e-15}):
         losses = [
-            build(name, model, max_iter=n, **end).encode(V, W, H0=H0, seen=seen).loss
+            build(name, model, max_iter=n, **end).encode(V, W, H0=H0, observed=observed).loss
             for n in (0, 1, 2, 3, 5, 8, 9, 10, 11)
         ]
         falls = -np.diff(losses, axis=0)
@@ -279,13 +283,13 @@ def test_the_loss_falls_with_each_step(name: str, model: str, gaps: bool) -> Non
 @with_gaps
 @pytest.mark.parametrize("kappa", [0.3, 0.7, 1.0])
 def test_pgd_is_the_papers(bound: float, gaps: bool, kappa: float) -> None:
-    V, W, seen = data(12, gaps)
-    kept = np.ones(V.shape, bool) if seen is None else seen
+    V, W, observed = data(12, gaps)
+    kept = np.ones(V.shape, bool) if observed is None else observed
     for n in (0, 1, 2, 5, 30):
         encoder = members("thalweg.encoders")["pgd"](
             outliers=L1(0.2, bound), tol=0.0, max_iter=n, kappa=kappa
         )
-        codes = encoder.encode(V, W, seen=seen)
+        codes = encoder.encode(V, W, observed=observed)
         for b in range(0, B, 3):
             track = reference.opgd_encode(V[:, b], W, 0.2, bound, kappa, n, kept[:, b])
             np.testing.assert_allclose(codes.H[:, b], track[n][0], rtol=1e-10, atol=1e-12)
@@ -296,13 +300,13 @@ def test_pgd_is_the_papers(bound: float, gaps: bool, kappa: float) -> None:
 @with_gaps
 @pytest.mark.parametrize("rho", [0.5, 1.0, 4.0])
 def test_admm_is_the_papers(bound: float, gaps: bool, rho: float) -> None:
-    V, W, seen = data(13, gaps)
-    kept = np.ones(V.shape, bool) if seen is None else seen
+    V, W, observed = data(13, gaps)
+    kept = np.ones(V.shape, bool) if observed is None else observed
     for n in (0, 1, 2, 5, 30):
         encoder = members("thalweg.encoders")["admm"](
             outliers=L1(0.2, bound), tol=0.0, max_iter=n, rho=rho
         )
-        codes = encoder.encode(V, W, seen=seen)
+        codes = encoder.encode(V, W, observed=observed)
         for b in range(0, B, 3):
             track = reference.oadmm_encode(V[:, b], W, 0.2, bound, rho, n, kept[:, b])
             np.testing.assert_allclose(codes.H[:, b], track[n], rtol=1e-10, atol=1e-11)
@@ -397,10 +401,10 @@ def test_degenerate_dictionaries(name: str, end: str, gaps: bool, case: str, mod
     rng = np.random.default_rng(18)
     V = rng.random((len(W), B))
     V[:, 0] = 0.0
-    seen = rng.random(V.shape) < 0.7 if gaps else None
-    codes = build(name, model, **{**EXITS[end], "max_iter": 300}).encode(V, W, seen=seen)
-    feasible(codes, model, V, W, seen)
-    kept = np.ones(V.shape, bool) if seen is None else seen
+    observed = rng.random(V.shape) < 0.7 if gaps else None
+    codes = build(name, model, **{**EXITS[end], "max_iter": 300}).encode(V, W, observed=observed)
+    feasible(codes, model, V, W, observed)
+    kept = np.ones(V.shape, bool) if observed is None else observed
     nothing = MODELS[model][0]
     # No codes at all is a point that every encoder knows of.
     zero = np.array([
@@ -420,9 +424,9 @@ def test_fast_is_certain_of_degenerate_dictionaries(case: str, model: str, gaps:
     W = degenerate()[case]
     rng = np.random.default_rng(19)
     V = rng.random((len(W), B))
-    seen = rng.random(V.shape) < 0.7 if gaps else None
-    codes = build("fast", model, exit="gap", tol=1e-6).encode(V, W, seen=seen)
-    feasible(codes, model, V, W, seen)
+    observed = rng.random(V.shape) < 0.7 if gaps else None
+    codes = build("fast", model, exit="gap", tol=1e-6).encode(V, W, observed=observed)
+    feasible(codes, model, V, W, observed)
     assert codes.solved.all()
 
 
@@ -434,7 +438,7 @@ def test_no_samples(name: str, model: str, end: str, gaps: bool) -> None:
     _, W, _ = data(20)
     V = np.empty((F, 0))
     codes = build(name, model, **EXITS[end]).encode(
-        V, W, seen=np.empty((F, 0), bool) if gaps else None
+        V, W, observed=np.empty((F, 0), bool) if gaps else None
     )
     feasible(codes, model, V, W, np.empty((F, 0), bool))
 
@@ -445,14 +449,14 @@ def test_no_samples(name: str, model: str, end: str, gaps: bool) -> None:
 @pytest.mark.parametrize("weight", [0.0, 1e-6, 1e6])
 @pytest.mark.parametrize("penalty", [0.0, 1e-6, 1e6])
 def test_extreme_weights(name: str, end: str, gaps: bool, weight: float, penalty: float) -> None:
-    V, W, seen = data(21, gaps)
+    V, W, observed = data(21, gaps)
     encoder = members("thalweg.encoders")[name](
         outliers=L1(weight),
         penalty=L1(penalty, nonnegative=True),
         **{**EXITS[end], "max_iter": 200},
     )
-    codes = encoder.encode(V, W, seen=seen)
-    kept = np.ones(V.shape, bool) if seen is None else seen
+    codes = encoder.encode(V, W, observed=observed)
+    kept = np.ones(V.shape, bool) if observed is None else observed
     assert all(np.all(np.isfinite(part)) for part in codes[:4])
     assert np.all(codes.H >= 0)
     if penalty == 1e6:
@@ -471,10 +475,13 @@ def test_extreme_weights(name: str, end: str, gaps: bool, weight: float, penalty
 @with_gaps
 def test_fast_does_not_depend_on_units(size: float, end: str, gaps: bool) -> None:
     """With data and weight in other units, the codes are in those units."""
-    V, W, seen = data(22, gaps)
+    V, W, observed = data(22, gaps)
     codes = members("thalweg.encoders")["fast"](outliers=L1(0.2), **EXITS[end])
     scaled = members("thalweg.encoders")["fast"](outliers=L1(0.2 * size), **EXITS[end])
-    one, other = codes.encode(V, W, seen=seen), scaled.encode(V * size, W, seen=seen)
+    one, other = (
+        codes.encode(V, W, observed=observed),
+        scaled.encode(V * size, W, observed=observed),
+    )
     np.testing.assert_allclose(other.H / size, one.H, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(other.loss / size / size, one.loss, rtol=1e-9)
 
@@ -483,10 +490,10 @@ def test_fast_does_not_depend_on_units(size: float, end: str, gaps: bool) -> Non
 @with_gaps
 @pytest.mark.parametrize("name", NAMES)
 def test_a_start_is_left_alone(name: str, end: str, gaps: bool) -> None:
-    V, W, seen = data(23, gaps)
+    V, W, observed = data(23, gaps)
     H0 = np.asfortranarray(np.random.default_rng(23).random((W.shape[1], V.shape[1])))
     kept = H0.copy()
-    build(name, **EXITS[end]).encode(V, W, H0=H0, seen=seen)
+    build(name, **EXITS[end]).encode(V, W, H0=H0, observed=observed)
     assert np.array_equal(H0, kept)
 
 
@@ -517,10 +524,12 @@ def test_many_atoms_and_gaps_take_bounded_memory() -> None:
     """Each sample with gaps has matrices of its own, so that fewer are encoded at a time."""
     rng = np.random.default_rng(0)
     W, V = rng.random((320, 300)), rng.random((320, 256))
-    seen = rng.random(V.shape) < 0.9
+    observed = rng.random(V.shape) < 0.9
     tracemalloc.start()
     try:
-        members("thalweg.encoders")["fast"](outliers=L1(1.0), max_iter=1).encode(V, W, seen=seen)
+        members("thalweg.encoders")["fast"](outliers=L1(1.0), max_iter=1).encode(
+            V, W, observed=observed
+        )
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -88,7 +88,7 @@ class Data(NamedTuple):
 
     V: Array
     W: Array
-    seen: Array
+    observed: Array
     H: Array
     R: Array
     least: float
@@ -103,15 +103,15 @@ def samples(seed: int, gaps: bool) -> tuple[Array, Array, Array]:
     V = W @ H + 0.05 * rng.normal(size=(F, SAMPLES))
     V += (rng.random(V.shape) < 0.15) * rng.normal(size=V.shape)
     V[:, :4] += rng.normal(size=(F, 4))
-    seen = rng.random(V.shape) < 0.8 if gaps else np.ones(V.shape, bool)
-    seen[0] = True
-    return V, W, seen
+    observed = rng.random(V.shape) < 0.8 if gaps else np.ones(V.shape, bool)
+    observed[0] = True
+    return V, W, observed
 
 
-def losses(s: Setting, V: Array, W: Array, seen: Array, H: Array, R: Array) -> Array:
+def losses(s: Setting, V: Array, W: Array, observed: Array, H: Array, R: Array) -> Array:
     """Return the objective of each sample."""
-    rest = np.where(seen, V - W @ H - R, 0.0)
-    taken = np.where(seen, R, 0.0)
+    rest = np.where(observed, V - W @ H - R, 0.0)
+    taken = np.where(observed, R, 0.0)
     size = sqrt(F) * np.linalg.norm(taken, axis=0) if s.whole else np.abs(taken).sum(axis=0)
     total = 0.5 * np.sum(rest**2, axis=0) + s.weight * size
     total += s.l1 * H.sum(axis=0) + 0.5 * s.l2 * np.sum(H**2, axis=0)
@@ -120,11 +120,11 @@ def losses(s: Setting, V: Array, W: Array, seen: Array, H: Array, R: Array) -> A
     return total
 
 
-def program(s: Setting, V: Array, W: Array, seen: Array) -> tuple[Array, Array, float]:
+def program(s: Setting, V: Array, W: Array, observed: Array) -> tuple[Array, Array, float]:
     """Return codes, outliers and the least total objective from CVXPY."""
     H, R = cp.Variable((K, SAMPLES), nonneg=True), cp.Variable((F, SAMPLES))
     size = sqrt(F) * cp.sum(cp.norm(R, 2, axis=0)) if s.whole else cp.sum(cp.abs(R))
-    total = cp.sum_squares(cp.multiply(seen, V - W @ H - R)) / 2 + s.weight * size
+    total = cp.sum_squares(cp.multiply(observed, V - W @ H - R)) / 2 + s.weight * size
     total += s.l1 * cp.sum(H) + s.l2 / 2 * cp.sum_squares(H)
     for rows in ROWS if s.group else ():
         total += s.group * sqrt(len(rows)) * cp.sum(cp.norm(H[rows], 2, axis=0))
@@ -144,8 +144,8 @@ def data(setting: str) -> list[Data]:
     s = SETTINGS[setting]
     found = []
     for seed in range(DICTIONARIES):
-        V, W, seen = samples(seed, s.gaps)
-        found.append(Data(V, W, seen, *program(s, V, W, seen)))
+        V, W, observed = samples(seed, s.gaps)
+        found.append(Data(V, W, observed, *program(s, V, W, observed)))
     return found
 
 
@@ -164,12 +164,12 @@ def test_the_settings_are_not_trivial(setting: str) -> None:
     some = lambda mask: 0.02 < np.mean(mask) < 0.98  # noqa: E731
     everything = data(setting)
     assert some(np.hstack([d.H for d in everything]) > 1e-6)
-    outliers = np.hstack([np.where(d.seen, d.R, 0.0) for d in everything])
+    outliers = np.hstack([np.where(d.observed, d.R, 0.0) for d in everything])
     assert some(np.abs(outliers).max(axis=0) > 1e-6 if s.whole else np.abs(outliers) > 1e-6)
     if s.bound < inf:
         assert np.sum(np.abs(outliers) > s.bound - 1e-6) > 50
     if s.gaps:
-        assert some(np.hstack([d.seen for d in everything]))
+        assert some(np.hstack([d.observed for d in everything]))
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -177,42 +177,42 @@ def test_the_settings_are_not_trivial(setting: str) -> None:
 def test_reaches_the_optimum(name: str, setting: str) -> None:
     s = SETTINGS[setting]
     encoder = build(name, s, exit="gap", tol=1e-8, max_iter=100_000)
-    for V, W, seen, H, R, least in data(setting):
-        codes = encoder.encode(V, W, seen=seen if s.gaps else None)
+    for V, W, observed, H, R, least in data(setting):
+        codes = encoder.encode(V, W, observed=observed if s.gaps else None)
         assert codes.solved.all()
-        ours = losses(s, V, W, seen, codes.H, codes.R)
-        best = losses(s, V, W, seen, H, R)
+        ours = losses(s, V, W, observed, codes.H, codes.R)
+        best = losses(s, V, W, observed, H, R)
         # CVXPY's point is feasible, so it bounds each sample's optimum from above...
         np.testing.assert_allclose(ours, best, rtol=1e-6, atol=0)
         # ... and the sum of all optima is known from its certificate.
         assert ours.sum() == pytest.approx(least, rel=1e-6)
         np.testing.assert_allclose(codes.loss, ours, rtol=1e-10)
-        rest = np.where(seen, V - W @ codes.H - codes.R, 0.0)
+        rest = np.where(observed, V - W @ codes.H - codes.R, 0.0)
         np.testing.assert_allclose(codes.cost, ours - 0.5 * np.sum(rest**2, axis=0), atol=1e-12)
         assert np.all(codes.H >= 0)
-        taken = codes.R[seen]
+        taken = codes.R[observed]
         assert np.all(np.abs(taken) <= s.bound * (1 + 1e-15))
         assert not s.positive or np.all(taken >= 0)
-        np.testing.assert_allclose((V - codes.R - W @ codes.H)[~seen], 0.0, atol=1e-14)
+        np.testing.assert_allclose((V - codes.R - W @ codes.H)[~observed], 0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_duality_gap_is_an_upper_bound_and_closes(setting: str) -> None:
     s = SETTINGS[setting]
     rng = np.random.default_rng(0)
-    for V, W, seen, H, R, _ in data(setting)[:2]:
-        mask = seen if s.gaps else None
-        problem = Problem(np.where(seen, V, 0.0), W, mask, s.outliers, s.penalty)
-        optimum = losses(s, V, W, seen, H, R)
+    for V, W, observed, H, R, _ in data(setting)[:2]:
+        mask = observed if s.gaps else None
+        problem = Problem(np.where(observed, V, 0.0), W, mask, s.outliers, s.penalty)
+        optimum = losses(s, V, W, observed, H, R)
         for size in (1.0, 0.1, 1e-3):
             somewhere = np.maximum(H + size * rng.normal(size=H.shape), 0.0)
             point = problem.at(somewhere)
-            true = losses(s, V, W, seen, somewhere, point.Z - point.E) - optimum
+            true = losses(s, V, W, observed, somewhere, point.Z - point.E) - optimum
             gap = problem.gap(point)
             assert np.all(true >= -1e-9)
             assert np.all(gap >= true - 1e-9)
             assert np.all(np.isfinite(gap))
-        codes = build("fast", s, exit="gap", tol=1e-10, max_iter=10_000).encode(V, W, seen=mask)
+        codes = build("fast", s, exit="gap", tol=1e-10, max_iter=10_000).encode(V, W, observed=mask)
         closed = problem.gap(problem.at(codes.H))
         assert np.all(closed >= -1e-14)
         np.testing.assert_array_less(closed, 1e-9)
@@ -222,11 +222,11 @@ def test_the_duality_gap_is_an_upper_bound_and_closes(setting: str) -> None:
 def test_a_gap_of_tol_is_kept(setting: str) -> None:
     """What the rule promises: the loss is within tol of the optimum, for every sample."""
     s = SETTINGS[setting]
-    V, W, seen, H, R, _ = data(setting)[0]
-    best = losses(s, V, W, seen, H, R)
+    V, W, observed, H, R, _ = data(setting)[0]
+    best = losses(s, V, W, observed, H, R)
     for name in NAMES:
         for tol in (1e-2, 1e-4):
             encoder = build(name, s, exit="gap", tol=tol, max_iter=100_000)
-            codes = encoder.encode(V, W, seen=seen if s.gaps else None)
+            codes = encoder.encode(V, W, observed=observed if s.gaps else None)
             assert codes.solved.all()
             assert np.all(codes.loss <= best * (1 + 2 * tol))

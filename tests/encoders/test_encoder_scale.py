@@ -84,9 +84,9 @@ def test_a_start_is_no_worse_than_no_codes() -> None:
     W[:, 1] = W[:, 0] * (1 + 1e-12)
     V[:, 0] = -V[:, 0]
     rng = np.random.default_rng(3)
-    for seen in (None, rng.random(V.shape) < 0.3):
-        kept = np.ones(V.shape, bool) if seen is None else seen
-        H = ridge_codes(V, W, seen, Orthant())
+    for observed in (None, rng.random(V.shape) < 0.3):
+        kept = np.ones(V.shape, bool) if observed is None else observed
+        H = ridge_codes(V, W, observed, Orthant())
         fit = np.where(kept, W @ H, 0.0)
         size, target = np.sum(fit**2, axis=0), np.where(kept, V, 0.0)
         assert np.all(H >= 0)
@@ -95,4 +95,4 @@ def test_a_start_is_no_worse_than_no_codes() -> None:
         np.testing.assert_allclose(np.sum(fit * target, axis=0)[size > 0], size[size > 0])
         assert np.all(H[:, 0] == 0.0)
         garbage = np.where(kept, V, 1e6)
-        assert np.array_equal(ridge_codes(garbage, W, seen, Orthant()), H)
+        assert np.array_equal(ridge_codes(garbage, W, observed, Orthant()), H)

@@ -43,7 +43,7 @@ every_penalty = pytest.mark.parametrize("penalty", PENALTIES, ids=name)
 
 
 def data(seed: int = 0, B: int = B, gaps: bool = False) -> tuple[Array, Array, Array | None]:
-    """Return V, W and seen; one sample is much larger than the others."""
+    """Return V, W and observed; one sample is much larger than the others."""
     rng = np.random.default_rng(seed)
     W = rng.gamma(0.6, 1.0, (F, K)) + 0.02
     V = W @ rng.gamma(1.0, 2.0, (K, B)) * rng.gamma(4.0, 0.25, (F, B)) + 0.05
@@ -55,9 +55,9 @@ def objective(loss: Any, penalty: Any, v: Array, W: Array, h: Array) -> float:
     return float(loss.value(v, W @ h) + penalty.value(h))
 
 
-def least(loss: Any, penalty: Any, v: Array, W: Array, seen: Array) -> float:
+def least(loss: Any, penalty: Any, v: Array, W: Array, observed: Array) -> float:
     """Return the minimum over h >= 0 by L-BFGS-B, in units in which codes are of order one."""
-    v, W = v[seen], W[seen]
+    v, W = v[observed], W[observed]
     size = v.sum() / W.sum()
     l1, l2 = penalty.coefficients
 
@@ -83,12 +83,14 @@ def test_follows_the_protocol() -> None:
 @every_penalty
 @pytest.mark.parametrize("step", ["auto", "armijo"])
 def test_reaches_the_minimum(loss: Any, penalty: Any, step: Any) -> None:
-    seen = data(gaps=True)[2]
+    observed = data(gaps=True)[2]
     if isinstance(loss, Mahalanobis):
-        seen = np.ones((F, B), bool)  # a full matrix has no rows to leave out
+        observed = np.ones((F, B), bool)  # a full matrix has no rows to leave out
     V, W, _ = data()
-    codes = Subgradient(loss, penalty, step, tol=1e-9, max_iter=50_000).encode(V, W, seen=seen)
-    best = [least(loss, penalty, V[:, b], W, seen[:, b]) for b in range(B)]
+    codes = Subgradient(loss, penalty, step, tol=1e-9, max_iter=50_000).encode(
+        V, W, observed=observed
+    )
+    best = [least(loss, penalty, V[:, b], W, observed[:, b]) for b in range(B)]
     assert codes.solved.all()
     np.testing.assert_allclose(codes.loss, best, rtol=1e-6)
     np.testing.assert_allclose(codes.cost, penalty.value(codes.H), rtol=1e-12)
@@ -123,9 +125,9 @@ def test_polyaks_step_is_mostly_within_its_tolerance(gaps: bool, tol: float) -> 
     """
     excess = []
     for seed in range(4):
-        V, W, seen = data(seed, B=25, gaps=gaps)
-        kept = np.ones(V.shape, bool) if seen is None else seen
-        codes = Subgradient(L1(), tol=tol, max_iter=20_000).encode(V, W, seen=seen)
+        V, W, observed = data(seed, B=25, gaps=gaps)
+        kept = np.ones(V.shape, bool) if observed is None else observed
+        codes = Subgradient(L1(), tol=tol, max_iter=20_000).encode(V, W, observed=observed)
         best = np.array([distance(V[kept[:, b], b], W[kept[:, b]]) for b in range(25)])
         assert np.all(codes.loss >= best * (1 - 1e-9))
         some = best > 1e-9 * V.sum(axis=0)
@@ -160,10 +162,11 @@ def test_itakura_saito_ends_at_a_critical_point() -> None:
 @pytest.mark.parametrize("loss", [loss for loss in LOSSES if not isinstance(loss, L1)], ids=name)
 @pytest.mark.parametrize("step", ["armijo", "auto"])
 def test_the_loss_falls_with_each_step(loss: Any, step: Any, gaps: bool) -> None:
-    V, W, seen = data(5, gaps=gaps)
+    V, W, observed = data(5, gaps=gaps)
     H0 = np.random.default_rng(6).random((K, B)) * V.mean(axis=0)
     losses = np.array([
-        Subgradient(loss, step=step, tol=0.0, max_iter=n).encode(V, W, H0=H0, seen=seen).loss
+        Subgradient(loss, step=step, tol=0.0, max_iter=n)
+        .encode(V, W, H0=H0, observed=observed).loss
         for n in (0, 1, 2, 3, 4, 6, 9, 15)
     ])  # fmt: skip
     assert np.all(np.diff(losses, axis=0) <= 1e-12 * losses[0])
@@ -230,11 +233,11 @@ def test_the_box_holds_the_samples_level(ends: tuple[float, float]) -> None:
 
 @every_loss
 def test_samples_do_not_depend_on_one_another(loss: Any) -> None:
-    V, W, seen = data(10, B=300, gaps=True)
+    V, W, observed = data(10, B=300, gaps=True)
     encoder = Subgradient(loss, tol=1e-4)
-    together = encoder.encode(V, W, seen=seen)
+    together = encoder.encode(V, W, observed=observed)
     for part in (slice(0, 1), slice(40, 90), slice(250, 300)):
-        alone = encoder.encode(V[:, part], W, seen=seen[:, part])
+        alone = encoder.encode(V[:, part], W, observed=observed[:, part])
         for field in ("H", "loss", "R"):
             both = (getattr(x, field)[..., s] for x, s in ((alone, slice(None)), (together, part)))
             np.testing.assert_allclose(*both, rtol=1e-7, atol=1e-9)
@@ -244,13 +247,13 @@ def test_samples_do_not_depend_on_one_another(loss: Any) -> None:
 def test_a_gap_is_an_entry_that_is_not_there(loss: Any) -> None:
     V, W, _ = data(11)
     rows = np.arange(F) % 3 > 0
-    seen = np.broadcast_to(rows[:, None], V.shape)
-    dirty = np.where(seen, V, 77.0)
+    observed = np.broadcast_to(rows[:, None], V.shape)
+    dirty = np.where(observed, V, 77.0)
     encoder = Subgradient(loss, tol=1e-5, max_iter=2000)
-    gaps, less = encoder.encode(dirty, W, seen=seen), encoder.encode(V[rows], W[rows])
+    gaps, less = encoder.encode(dirty, W, observed=observed), encoder.encode(V[rows], W[rows])
     np.testing.assert_allclose(gaps.loss, less.loss, rtol=1e-6)
     np.testing.assert_allclose(gaps.H, less.H, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose((dirty - gaps.R)[~seen], (W @ gaps.H)[~seen], rtol=1e-9)
+    np.testing.assert_allclose((dirty - gaps.R)[~observed], (W @ gaps.H)[~observed], rtol=1e-9)
 
 
 @every_loss
@@ -266,11 +269,11 @@ def test_codes_have_the_units_of_the_data(loss: Any, unit: float) -> None:
 @every_loss
 def test_samples_of_nothing_have_codes_of_nothing(loss: Any) -> None:
     V, W, _ = data(13)
-    seen = np.ones(V.shape, bool)
-    seen[:, 2] = False
+    observed = np.ones(V.shape, bool)
+    observed[:, 2] = False
     if loss.domain.closed:
         V[:, 4] = 0.0
-    codes = Subgradient(loss).encode(V, W, seen=seen)
+    codes = Subgradient(loss).encode(V, W, observed=observed)
     empty = [2, 4] if loss.domain.closed else [2]
     assert np.all(codes.H[:, empty] == 0.0)
     np.testing.assert_allclose(codes.loss[empty], 0.0, atol=1e-30)
@@ -290,9 +293,9 @@ def test_codes_stay_in_their_box(loss: Any) -> None:
 
 @every_loss
 def test_float32_stays_float32(loss: Any) -> None:
-    V, W, seen = data(15, gaps=True)
-    wide = Subgradient(loss).encode(V, W, seen=seen)
-    codes = Subgradient(loss).encode(V.astype(np.float32), W.astype(np.float32), seen=seen)
+    V, W, observed = data(15, gaps=True)
+    wide = Subgradient(loss).encode(V, W, observed=observed)
+    codes = Subgradient(loss).encode(V.astype(np.float32), W.astype(np.float32), observed=observed)
     assert {x.dtype for x in codes[:4]} == {np.dtype(np.float32)}
     np.testing.assert_allclose(codes.loss, wide.loss, rtol=1e-2)
 

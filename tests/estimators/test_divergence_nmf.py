@@ -135,10 +135,10 @@ def test_the_end_is_a_stationary_point(loss: Any, gaps: bool) -> None:
     model = DivergenceNMF(K, loss=loss, max_iter=5000, tol=1e-9, random_state=0).fit(X)
     codes = model.transform(X)
     assert -model.score(X) == pytest.approx(model.objective_, rel=1e-4)
-    seen = ~np.isnan(X)
+    observed = ~np.isnan(X)
     P = np.maximum(codes @ model.components_, 1e-12)
-    slope = np.where(seen, loss.grad(np.where(seen, X, P), P), 0.0)
-    weight = np.abs(codes).T @ np.where(seen, loss.split(np.where(seen, X, P), P)[1], 0.0)
+    slope = np.where(observed, loss.grad(np.where(observed, X, P), P), 0.0)
+    weight = np.abs(codes).T @ np.where(observed, loss.split(np.where(observed, X, P), P)[1], 0.0)
     slope = (codes.T @ slope) / weight
     assert np.max(np.abs(slope * model.components_ / model.components_.max())) < 5e-3
     assert slope.min() > -0.05

@@ -63,17 +63,22 @@ def test_going_farther_still_lowers_the_loss(scale):
 
 def test_gaps_teach_nothing():
     rng = np.random.default_rng(1)
-    V, W, H, seen = rng.random((8, 5)), rng.random((8, 3)), rng.random((3, 5)), rng.random((8, 5))
-    seen = seen < 0.6
-    V = np.where(seen, V, 0.0)
+    V, W, H, observed = (
+        rng.random((8, 5)),
+        rng.random((8, 3)),
+        rng.random((3, 5)),
+        rng.random((8, 5)),
+    )
+    observed = observed < 0.6
+    V = np.where(observed, V, 0.0)
     E = V - W @ H
-    R = np.where(seen, E - np.clip(E, -0.06, 0.06), E)
+    R = np.where(observed, E - np.clip(E, -0.06, 0.06), E)
     nothing = np.zeros(5)
     codes = Codes(H, R, nothing, nothing, np.ones(5, np.bool_))
     model = ready(1)
-    lesson = model._lesson(Batch(V, seen), codes, W)
-    assert np.array_equal(lesson.R[~seen], R[~seen])
-    assert not np.array_equal(lesson.R[seen], R[seen])
+    lesson = model._lesson(Batch(V, observed), codes, W)
+    assert np.array_equal(lesson.R[~observed], R[~observed])
+    assert not np.array_equal(lesson.R[observed], R[observed])
 
 
 @pytest.mark.parametrize("n", [150, 250])

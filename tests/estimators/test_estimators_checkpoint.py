@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import thalweg
-from thalweg import RobustOnlineNMF, checkpoint, rivals, streams
+from thalweg import RobustOnlineNMF, baselines, checkpoint, streams
 from thalweg.checkpoint import _classes
 from thalweg.divergences.mahalanobis import Mahalanobis
 from thalweg.errors import CheckpointError, ParameterError
@@ -17,7 +17,7 @@ from thalweg.estimators import Progress
 from thalweg.prox.box import Box
 from thalweg.prox.elastic_net import ElasticNet
 
-RIVALS = [getattr(rivals, name) for name in rivals.__all__]
+BASELINES = [getattr(baselines, name) for name in baselines.__all__]
 
 
 def through_a_file(model, tmp_path, **options):
@@ -66,10 +66,10 @@ def test_every_estimator_comes_back_as_it_was(make, X, tmp_path):
     assert_works_the_same(model, kept.estimator, X[:20])
 
 
-@pytest.mark.parametrize("rival", RIVALS, ids=lambda rival: rival.__name__)
-def test_so_do_the_rivals(rival, X, tmp_path):
+@pytest.mark.parametrize("baseline", BASELINES, ids=lambda baseline: baseline.__name__)
+def test_so_do_the_baselines(baseline, X, tmp_path):
     X = X + 0.01  # some of them take logarithms
-    model = rival(3, random_state=0).fit(X[:60])
+    model = baseline(3, random_state=0).fit(X[:60])
     again = through_a_file(model, tmp_path).estimator
     assert_same(model, again)
     assert_works_the_same(model, again, X[:20])
@@ -112,7 +112,7 @@ def test_a_robust_start_that_is_still_waiting_goes_on(make_tracking, gappy, tmp_
 def test_all_public_estimators_are_known():
     public = {
         name: thing
-        for home in (thalweg, rivals)
+        for home in (thalweg, baselines)
         for name in home.__all__
         if inspect.isclass(thing := getattr(home, name)) and hasattr(thing, "fit")
     }
@@ -191,8 +191,8 @@ class OwnBox(Box):
 
 
 def test_what_is_not_the_librarys_own_is_given_again(X, tmp_path):
-    seen = []
-    model = RobustOnlineNMF(3, constraint=OwnBox(), callback=seen.append, random_state=0).fit(X)
+    observed = []
+    model = RobustOnlineNMF(3, constraint=OwnBox(), callback=observed.append, random_state=0).fit(X)
     path = checkpoint.save(tmp_path / "a.thalweg", model)
     with pytest.raises(ParameterError, match=r"the class OwnBox.*load\(path, constraint="):
         checkpoint.load(path)

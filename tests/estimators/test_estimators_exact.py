@@ -70,22 +70,22 @@ def prices(penalty: Any) -> tuple[float, float, float]:
 
 def optimum(X: Array, components: Array, parameters: dict[str, Any]) -> Array:
     """Return the least loss of each sample, by CVXPY."""
-    seen = ~np.isnan(X)
-    V = np.where(seen, X, 0.0)
+    observed = ~np.isnan(X)
+    V = np.where(observed, X, 0.0)
     H, R = cp.Variable((N, K), nonneg=True), cp.Variable((N, F))
-    fit = cp.sum(cp.square(cp.multiply(seen, V - H @ components - R)), axis=1) / 2
+    fit = cp.sum(cp.square(cp.multiply(observed, V - H @ components - R)), axis=1) / 2
     if parameters.get("outlier_structure") == "samples":
         cost = WEIGHT * np.sqrt(F) * cp.norm(R, 2, axis=1)
     else:
-        cost = WEIGHT * cp.sum(cp.abs(cp.multiply(seen, R)), axis=1)
+        cost = WEIGHT * cp.sum(cp.abs(cp.multiply(observed, R)), axis=1)
     l1, l2, groups = prices(parameters.get("code_penalty"))
     norms = cp.norm(H[:, :2], 2, axis=1) + cp.norm(H[:, 2:], 2, axis=1)
     cost += l1 * cp.sum(H, axis=1) + l2 / 2 * cp.sum(cp.square(H), axis=1) + groups * norms
     limits = []
     if bound := parameters.get("outlier_bound"):
-        limits.append(cp.abs(cp.multiply(seen, R)) <= bound)
+        limits.append(cp.abs(cp.multiply(observed, R)) <= bound)
     if parameters.get("outlier_sign") == "nonnegative":
-        limits.append(cp.multiply(seen, R) >= 0)
+        limits.append(cp.multiply(observed, R) >= 0)
     loss = fit + cost
     accuracy = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-9)
     cp.Problem(cp.Minimize(cp.sum(loss)), limits).solve(solver=cp.CLARABEL, **accuracy)
@@ -94,9 +94,9 @@ def optimum(X: Array, components: Array, parameters: dict[str, Any]) -> Array:
 
 def loss(X: Array, found: Any, components: Array, parameters: dict[str, Any]) -> Array:
     """Return the loss of what was found, written out; inf outside of the bounds."""
-    seen = ~np.isnan(X)
+    observed = ~np.isnan(X)
     H, R = found.codes, found.outliers
-    error = np.where(seen, X - H @ components - R, 0.0)
+    error = np.where(observed, X - H @ components - R, 0.0)
     if parameters.get("outlier_structure") == "samples":
         cost = WEIGHT * np.sqrt(F) * np.linalg.norm(R, axis=1)
     else:

@@ -1,4 +1,4 @@
-"""NaN means that nothing was seen: a gap pulls neither codes nor components."""
+"""NaN means that nothing was observed: a gap pulls neither codes nor components."""
 
 from typing import Any
 
@@ -24,16 +24,16 @@ def test_a_gap_hides_what_is_behind_it(make: Any, X: Array) -> None:
 def test_encoders_do_not_look_behind_gaps(make: Any, X: Array, gappy: Array) -> None:
     """The estimator's own encoder and update, given garbage at gaps and the mask."""
     model = make().fit(gappy)
-    seen = ~np.isnan(gappy).T
+    observed = ~np.isnan(gappy).T
     encoder = model._encoder()
     W = model.components_.T
-    fills = (0.0, 1e3, np.random.default_rng(0).random(seen.shape) * 10)
-    codes = [encoder.encode(np.where(seen, X.T, fill), W, seen=seen) for fill in fills]
+    fills = (0.0, 1e3, np.random.default_rng(0).random(observed.shape) * 10)
+    codes = [encoder.encode(np.where(observed, X.T, fill), W, observed=observed) for fill in fills]
     assert np.array_equal(codes[0].H.T, model.transform(gappy))
     for other in codes[1:]:
         assert np.array_equal(other.H, codes[0].H)
         assert np.array_equal(other.loss, codes[0].loss)
-        assert np.array_equal(other.R * seen, codes[0].R * seen)
+        assert np.array_equal(other.R * observed, codes[0].R * observed)
 
 
 def test_a_column_never_seen_changes_nothing_else(make_fast: Any, X: Array) -> None:
@@ -66,7 +66,7 @@ def test_a_column_never_seen(make: Any, gappy: Array) -> None:
     assert all(np.all(np.isfinite(part)) for part in (*found, model.components_))
     assert not found.outliers[:, 4].any()
     assert model.signed or np.all(model.components_ >= 0)
-    # what was never seen in learning is not trusted in use either: finite, whatever comes
+    # what was never observed in learning is not trusted in use either: finite, whatever comes
     assert np.all(np.isfinite(model.transform(np.nan_to_num(X, nan=0.5))))
 
 
@@ -109,9 +109,9 @@ def test_an_automatic_weight_survives_a_blind_start(solver: str, planted: Any) -
 
 @pytest.mark.parametrize("cls", [RobustOnlineNMF, RobustNMF])
 def test_a_third_missing_costs_little(cls: Any) -> None:
-    """Recovery of the clean matrix, seen and unseen entries alike.
+    """Recovery of the clean matrix, observed and unseen entries alike.
 
-    With a share s of the entries seen, the mean squared error of codes estimated from noise is
+    With a share s of the entries observed, the mean squared error of codes estimated from noise is
     1 / s times as large, which is 1.5 dB for 0.7; the components add about as much again.
     """
     found = []

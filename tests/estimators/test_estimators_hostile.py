@@ -12,10 +12,12 @@ from hypothesis import given, strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from hostile import budget, matrices, within_time
-from thalweg import rivals
+from thalweg import baselines
 from thalweg.errors import InputError, ThalwegError
 
-RIVALS = [thing for name in rivals.__all__ if inspect.isclass(thing := getattr(rivals, name))]
+BASELINES = [
+    thing for name in baselines.__all__ if inspect.isclass(thing := getattr(baselines, name))
+]
 GOOD = np.random.default_rng(0).random((16, 2)) @ np.random.default_rng(1).random((2, 5))
 
 
@@ -88,10 +90,10 @@ def test_a_robust_start(make_tracking: Any, X: Any) -> None:
     survives(lambda: learn_and_look(make_tracking(), X))
 
 
-@pytest.mark.parametrize("cls", RIVALS)
+@pytest.mark.parametrize("cls", BASELINES)
 @given(X=matrices())
 @budget(12)
-def test_rivals(cls: Any, X: Any) -> None:
+def test_baselines(cls: Any, X: Any) -> None:
     survives(lambda: learn_and_look(cls(2, max_iter=20, random_state=0), X))
 
 

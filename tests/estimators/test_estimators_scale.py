@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg import OnlineFactorization, RobustOnlineNMF, rivals
+from thalweg import OnlineFactorization, RobustOnlineNMF, baselines
 from thalweg._typing import Array
 from thalweg.encoders.fast import Fast
 from thalweg.metrics import psnr
 from thalweg.prox.l1 import L1
 from thalweg.synthetic import nmf_with_outliers
 
-RIVALS = [thing for name in rivals.__all__ if inspect.isclass(thing := getattr(rivals, name))]
+BASELINES = [
+    thing for name in baselines.__all__ if inspect.isclass(thing := getattr(baselines, name))
+]
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
@@ -130,11 +132,11 @@ def test_no_robust_start_depends_on_units(make_tracking: Any, gappy: Array, powe
 
 
 @pytest.mark.parametrize("power", [-20, 20])
-@pytest.mark.parametrize("cls", RIVALS)
-def test_no_rival_depends_on_units(cls: Any, X: Array, power: int) -> None:
+@pytest.mark.parametrize("cls", BASELINES)
+def test_no_baseline_depends_on_units(cls: Any, X: Array, power: int) -> None:
     factor = 2.0**power
     one, other = (cls(3, max_iter=20, random_state=0) for _ in range(2))
-    if cls is rivals.KimParkNMF:  # half of the units is in the codes
+    if cls is baselines.KimParkNMF:  # half of the units is in the codes
         other.set_params(penalty=0.1 * factor, ridge=0.1 * factor)
     one, other = one.fit(X), other.fit(factor * X)
     mine, theirs = one.decompose(X).low_rank, other.decompose(factor * X).low_rank

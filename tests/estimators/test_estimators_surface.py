@@ -78,7 +78,7 @@ def test_long_data_are_encoded_in_blocks(
     model = make().fit(X)
     whole = model.decompose(gappy)
     score = model.score_samples(gappy)
-    monkeypatch.setattr("thalweg.estimators._surface._BLOCK", 7 * X.shape[1])
+    monkeypatch.setattr("thalweg.estimators._base._BLOCK", 7 * X.shape[1])
     for mine, theirs in zip(model.decompose(gappy), whole, strict=True):
         assert np.allclose(mine, theirs, rtol=1e-7, atol=1e-9)
     assert np.allclose(model.score_samples(gappy), score, rtol=1e-7)
@@ -104,15 +104,15 @@ def test_a_factorisation_is_nonnegative(make_nmf: Any, X: Array, gappy: Array) -
 def test_what_is_left_is_at_most_the_weight(make_robust: Any, gappy: Array) -> None:
     model = make_robust().fit(gappy)
     _, low_rank, outliers = model.decompose(gappy)
-    seen = ~np.isnan(gappy)
-    left = (gappy - low_rank - outliers)[seen]
+    observed = ~np.isnan(gappy)
+    left = (gappy - low_rank - outliers)[observed]
     weight = model.outlier_weight_
     assert np.abs(left).max() <= weight * (1 + 1e-9)
     # an entry is an outlier exactly where the weight is used up, and on the side of the residual
-    flagged = outliers[seen] != 0
+    flagged = outliers[observed] != 0
     assert np.allclose(np.abs(left[flagged]), weight)
-    assert np.all(left[flagged] * outliers[seen][flagged] > 0)
-    assert np.all(outliers[~seen] == 0)
+    assert np.all(left[flagged] * outliers[observed][flagged] > 0)
+    assert np.all(outliers[~observed] == 0)
     assert np.all(np.isfinite(low_rank))
 
 
@@ -278,8 +278,8 @@ def test_objective(make_nmf: Any, X: Array) -> None:
 
 def test_outlier_share_is_that_of_decompose(X: Array, gappy: Array) -> None:
     model = RobustNMF(3, random_state=0).fit(gappy)
-    seen = ~np.isnan(gappy)
-    share = np.count_nonzero(model.decompose(gappy).outliers[seen]) / seen.sum()
+    observed = ~np.isnan(gappy)
+    share = np.count_nonzero(model.decompose(gappy).outliers[observed]) / observed.sum()
     assert model.outlier_share_ == pytest.approx(share, abs=0.02)
     online = RobustOnlineNMF(3, random_state=0, batch_size=24, shuffle=False, epochs=3).fit(X)
     share = np.count_nonzero(online.decompose(X).outliers) / X.size

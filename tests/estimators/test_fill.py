@@ -14,8 +14,8 @@ from thalweg import (
     RobustOnlineNMF,
 )
 from thalweg.encoders import Codes
+from thalweg.estimators._code_prior import CodePrior, empty_prior, look, merged
 from thalweg.estimators._input import Batch
-from thalweg.estimators._usual import Usual, look, merged, nothing_usual
 
 ESTIMATORS = {
     "robust": lambda K, **o: RobustOnlineNMF(K, random_state=0, **o),
@@ -59,19 +59,19 @@ def huber(p, v, knee):
 
 def kl(p, v, knee):
     p = np.maximum(p, 1e-12)
-    seen = v > 0.0
-    return np.sum(v[seen] * np.log(v[seen] / p[seen])) - v.sum() + p.sum(), 1.0 - v / p
+    observed = v > 0.0
+    return np.sum(v[observed] * np.log(v[observed] / p[observed])) - v.sum() + p.sum(), 1.0 - v / p
 
 
 def likely_row(row, model, loss, knee=0.0):
     """Return a row of W h at the least of loss + dispersion/2 sum (h/size)^2 over h >= 0."""
-    seen, W = ~np.isnan(row), model.components_.T
-    sizes, dispersion = model.usual_.sizes(W), model.usual_.dispersion
+    observed, W = ~np.isnan(row), model.components_.T
+    sizes, dispersion = model.code_prior_.sizes(W), model.code_prior_.dispersion
 
     def value_and_slope(u):
-        value, slope = loss(W[seen] @ (sizes * u), row[seen], knee)
+        value, slope = loss(W[observed] @ (sizes * u), row[observed], knee)
         total = value + 0.5 * dispersion * u @ u
-        return total, sizes * (W[seen].T @ slope) + dispersion * u
+        return total, sizes * (W[observed].T @ slope) + dispersion * u
 
     found = optimize.minimize(
         value_and_slope,
@@ -185,7 +185,7 @@ def test_squares_and_dispersion_are_means():
     H = np.random.default_rng(4).uniform(1.0, 1.5, size=(4, 50))
     H[0, ::2] = 0.0
     batch = Batch(np.zeros((9, 50)), None)
-    found = look(batch, codes_of(H, 3.0), nothing_usual(4))
+    found = look(batch, codes_of(H, 3.0), empty_prior(4))
     np.testing.assert_allclose(found.squares, np.mean(H**2, axis=1))
     freedom = 9 - np.count_nonzero(H, axis=0)
     assert found.dispersion == pytest.approx(2.0 * 50 * 3.0 / freedom.sum())
@@ -197,33 +197,33 @@ def test_codes_that_ran_away_hardly_count():
     wild = H.copy()
     wild[:, ::10] *= 1e8
     batch = Batch(np.zeros((9, 50)), None)
-    calm, found = (look(batch, codes_of(h, 1.0), nothing_usual(4)) for h in (H, wild))
+    calm, found = (look(batch, codes_of(h, 1.0), empty_prior(4)) for h in (H, wild))
     assert np.all(found.squares < 2.0 * calm.squares)
     alone = look(Batch(np.zeros((9, 1)), None), codes_of(wild[:, :1], 1.0), calm)
     assert alone.squares.sum() <= 4.1 * calm.squares.sum()
 
 
 def test_the_dispersion_needs_more_entries_than_codes():
-    seen = np.zeros((9, 6), np.bool_)
-    seen[:2] = True
-    batch = Batch(np.zeros((9, 6)), seen)
-    before = Usual(np.ones(3), 0.7, 10)
+    observed = np.zeros((9, 6), np.bool_)
+    observed[:2] = True
+    batch = Batch(np.zeros((9, 6)), observed)
+    before = CodePrior(np.ones(3), 0.7, 10)
     assert look(batch, codes_of(np.ones((3, 6)), 0.0), before).dispersion == 0.7
-    seen[2:6, 0] = True
+    observed[2:6, 0] = True
     assert look(batch, codes_of(np.ones((3, 6)), 0.9), before).dispersion == pytest.approx(0.6)
 
 
 def test_the_usual_follows_the_stream():
-    usual = nothing_usual(2)
+    usual = empty_prior(2)
     for size, dispersion in [(1.0, 1.0)] * 100 + [(9.0, 4.0)] * 400:
-        usual = usual.follow(Usual(np.full(2, size), dispersion, 10))
+        usual = usual.follow(CodePrior(np.full(2, size), dispersion, 10))
     assert usual.squares[0] == pytest.approx(9.0, rel=0.05)
     assert usual.dispersion == pytest.approx(4.0, rel=0.01)
     assert usual.n_samples == 5000
 
 
 def test_parts_make_a_whole():
-    parts = [Usual(np.array([1.0, 2.0]), 1.0, 10), Usual(np.array([4.0, 5.0]), 4.0, 20)]
+    parts = [CodePrior(np.array([1.0, 2.0]), 1.0, 10), CodePrior(np.array([4.0, 5.0]), 4.0, 20)]
     whole = merged(parts)
     np.testing.assert_allclose(whole.squares, [3.0, 4.0])
     assert (whole.dispersion, whole.n_samples) == (pytest.approx(3.0), 30)
@@ -231,5 +231,5 @@ def test_parts_make_a_whole():
 
 def test_a_component_that_is_seldom_in_use_can_still_be_used():
     W = np.array([[1.0, 0.0], [0.0, 2.0]])
-    sizes = Usual(np.array([1.0, 0.0]), 1.0, 10).sizes(W)
+    sizes = CodePrior(np.array([1.0, 0.0]), 1.0, 10).sizes(W)
     np.testing.assert_allclose(sizes, [1.0, 0.05])

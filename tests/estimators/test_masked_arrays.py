@@ -1,11 +1,11 @@
-"""What is masked was not seen: a mask says the same as NaN."""
+"""What is masked was not observed: a mask says the same as NaN."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from thalweg import RobustOnlineNMF, SignSplitter, rivals
+from thalweg import RobustOnlineNMF, SignSplitter, baselines
 from thalweg._typing import Array
 from thalweg.errors import InputError
 from thalweg.estimators._input import check_data
@@ -84,7 +84,9 @@ def test_the_data_stay_as_they_are(masked: Any) -> None:
     assert np.array_equal(masked.mask, before.mask)
 
 
-@pytest.mark.parametrize("cls", [rivals.HoyerNMF, rivals.KimParkNMF, rivals.PeharzPernkopfNMF])
+@pytest.mark.parametrize(
+    "cls", [baselines.HoyerNMF, baselines.KimParkNMF, baselines.PeharzPernkopfNMF]
+)
 def test_who_needs_complete_data_says_so(cls: Any, masked: Any, X: Array, gappy: Array) -> None:
     model = cls(2, random_state=0).fit(X)
     for method in (cls(2).fit, model.transform, model.decompose, model.fill, model.score):

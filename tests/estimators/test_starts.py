@@ -14,7 +14,7 @@ from thalweg import (
     OnlineNMF,
     RobustNMF,
     RobustOnlineNMF,
-    rivals,
+    baselines,
 )
 from thalweg._typing import Array
 from thalweg.estimators._input import as_batch, check_data
@@ -108,11 +108,11 @@ def test_every_method_begins_at_the_same_point(constraint: Any) -> None:
         np.testing.assert_allclose(begun(model), wanted, rtol=1e-12, err_msg=repr(model))
 
 
-def test_rivals_begin_at_the_same_point() -> None:
+def test_baselines_begin_at_the_same_point() -> None:
     names = ("onmf", "inmf", "inmf_vc", "omf", "omf_da", "ol_guan", "ol_lef")
     rows = given() + 0.01  # divergences raise zeros
     for name in names:
-        model = getattr(rivals, name)(K, init=rows)
+        model = getattr(baselines, name)(K, init=rows)
         np.testing.assert_allclose(
             begun(model), expected(rows, Simplex()), rtol=1e-12, err_msg=name
         )

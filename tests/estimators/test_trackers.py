@@ -96,15 +96,15 @@ def test_sparse_rows_are_dense_rows(cls: Any) -> None:
 
 @OURS
 def test_a_callback_sees_progress(cls: Any) -> None:
-    X, seen = stream(300, 20, 2).X, []
-    model = cls(2, random_state=0, callback=seen.append).fit(X)
-    assert [type(event) for event in seen] == [Progress] * len(seen)
-    assert seen[-1].n_samples_seen == seen[-1].n_samples_total == 300
+    X, observed = stream(300, 20, 2).X, []
+    model = cls(2, random_state=0, callback=observed.append).fit(X)
+    assert [type(event) for event in observed] == [Progress] * len(observed)
+    assert observed[-1].n_samples_seen == observed[-1].n_samples_total == 300
     assert same(model, cls(2, random_state=0).fit(X))
     model.partial_fit(X[:10])
-    assert seen[-1].n_samples_seen == 310
-    assert seen[-1].n_samples_total is None
-    assert seen[-1].outlier_share == model.outlier_share_
+    assert observed[-1].n_samples_seen == 310
+    assert observed[-1].n_samples_total is None
+    assert observed[-1].outlier_share == model.outlier_share_
 
 
 def test_shares_of_outliers_are_those_of_late() -> None:
@@ -371,7 +371,7 @@ def test_nothing_but_gaps_and_nothing_but_zeros_are_endured(cls: Any) -> None:
 
 
 def setting_a(seed: int, density: float, intensity: float, **how: Any) -> SubspaceStream:
-    """Return the stream of [T] V-A1: n = 50, r = 2, 5000 samples, 90 % seen, 20 dB."""
+    """Return the stream of [T] V-A1: n = 50, r = 2, 5000 samples, 90 % observed, 20 dB."""
     return subspace_stream(
         5000, 50, 2, outlier_density=density, outlier_intensity=intensity, random_state=seed, **how
     )
@@ -426,8 +426,8 @@ def test_outliers_hidden_in_the_noise(
 def test_outliers_are_found_in_place(snr: float) -> None:
     data = setting_a(0, 0.2, 5.0, snr=snr)
     found = PetrelsADMM(2, random_state=0).fit(data.X).decompose(data.X).outliers
-    seen = ~np.isnan(data.X)
-    assert outlier_scores((data.outliers != 0.0)[seen], (found != 0.0)[seen]).f1 >= 0.95
+    observed = ~np.isnan(data.X)
+    assert outlier_scores((data.outliers != 0.0)[observed], (found != 0.0)[observed]).f1 >= 0.95
 
 
 @pytest.mark.parametrize("seed", [1, 4])

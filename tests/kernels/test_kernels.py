@@ -290,7 +290,7 @@ def alternate(
     W: Array,
     H: Array,
     limits: Any,
-    seen: Any = None,
+    observed: Any = None,
     penalty: Any = (0.0, 0.0),
     tol: float = 0.0,
     max_iter: int = 1,
@@ -303,7 +303,7 @@ def alternate(
         tol=tol,
         max_iter=max_iter,
     )
-    return encoder.encode(V, W, H0=H, seen=seen)
+    return encoder.encode(V, W, H0=H, observed=observed)
 
 
 LIMITS = [(0.2, inf, -inf), (0.2, 0.3, -0.3), (0.2, 0.3, 0.0), (0.0, 0.1, -0.1)]
@@ -317,25 +317,25 @@ def test_alternation(dtype: Any, limits: Any, penalty: Any, gaps: bool) -> None:
     rng = np.random.default_rng(13)
     W = rng.random((8, 3)).astype(dtype)
     V = (W @ rng.random((3, 12)) + rng.normal(size=(8, 12)) ** 3).astype(dtype)
-    seen = rng.random(V.shape) < 0.7 if gaps else None
+    observed = rng.random(V.shape) < 0.7 if gaps else None
     H = rng.random((3, 12)).astype(dtype)
     tight = {"rtol": 1e-9, "atol": 1e-9} if dtype == np.float64 else {"rtol": 1e-3, "atol": 1e-4}
     tracks = [
         reference.alternate_l1(
             V[:, b].astype(float), W.astype(float), H[:, b].astype(float), *limits,
-            None if seen is None else seen[:, b], *penalty, relax=fast._RELAXATION, n=4,
+            None if observed is None else observed[:, b], *penalty, relax=fast._RELAXATION, n=4,
         )
         for b in range(12)
     ]  # fmt: skip
     for n in (0, 1, 2, 4):
-        found, R, loss, cost, _ = alternate(V, W, H, limits, seen, penalty, max_iter=n)
+        found, R, loss, cost, _ = alternate(V, W, H, limits, observed, penalty, max_iter=n)
         np.testing.assert_allclose(found, np.column_stack([t[n][0] for t in tracks]), **tight)
         np.testing.assert_allclose(loss, [t[n][1] for t in tracks], **tight)
         rest = V - W @ found - R
-        kept = np.ones(V.shape, bool) if seen is None else seen
+        kept = np.ones(V.shape, bool) if observed is None else observed
         np.testing.assert_allclose(cost, loss - 0.5 * np.sum(rest**2, axis=0, where=kept), **tight)
-        if seen is not None:
-            np.testing.assert_allclose((V - R - W @ found)[~seen], 0.0, atol=tight["atol"])
+        if observed is not None:
+            np.testing.assert_allclose((V - R - W @ found)[~observed], 0.0, atol=tight["atol"])
 
 
 def some_noisy_rows() -> tuple[Array, Array, list[Any], Any]:
@@ -569,9 +569,9 @@ def test_simplex_codes_are_the_best_of_all_supports(name: str, own: bool) -> Non
     W = dictionaries()[name]
     rng = np.random.default_rng(1)
     V = np.hstack([rng.random((len(W), 4)), W @ rng.dirichlet(np.ones(W.shape[1]), 3).T])
-    seen = rng.random(V.shape) < 0.8 if own else np.ones(V.shape, bool)
-    G = np.stack([(W * s[:, None]).T @ W for s in seen.T]) if own else (W.T @ W)[None]
-    C = (V * seen).T @ W
+    observed = rng.random(V.shape) < 0.8 if own else np.ones(V.shape, bool)
+    G = np.stack([(W * s[:, None]).T @ W for s in observed.T]) if own else (W.T @ W)[None]
+    C = (V * observed).T @ W
     codes, gaps = np.zeros(C.shape), np.empty(len(C))
     codes[:, 0] = 1.0
     _kernels.simplex_codes(G, C, codes, 100, 1e-13, gaps)

@@ -21,16 +21,16 @@ RULE = (0.5, 2.5, variance_within(2.5), 1 - 1 / 200)
 
 
 def stream(dtype: Any, F: int, K: int, B: int = 25, seed: int = 0) -> tuple[Array, Array, Array]:
-    """Return a good basis, dirty samples as rows, and what is seen of them: nothing, some, all."""
+    """Return a good basis, dirty samples as rows, and masks: nothing, some, all observed."""
     rng = np.random.default_rng([seed, F, K])
     U = rng.normal(size=(F, K))
     X = rng.normal(size=(B, K)) @ U.T + 0.1 * rng.normal(size=(B, F))
     X += (rng.random(X.shape) < 0.2) * rng.uniform(-9, 9, size=X.shape)
-    seen = rng.random(X.shape) < 0.8
-    seen[3], seen[11], seen[::5] = False, False, True
-    seen[11, 1 : 2 * K + 2] = True  # one short of those among which outliers can be told
+    observed = rng.random(X.shape) < 0.8
+    observed[3], observed[11], observed[::5] = False, False, True
+    observed[11, 1 : 2 * K + 2] = True  # one short of those among which outliers can be told
     U = np.linalg.qr(U + 0.2 * rng.normal(size=U.shape))[0]
-    return U.astype(dtype), X.astype(dtype), seen
+    return U.astype(dtype), X.astype(dtype), observed
 
 
 def room(X: Array, K: int) -> tuple[Array, Array, Array]:
@@ -70,24 +70,24 @@ def first(U: Array) -> tuple[Array, Array, Array]:
 @DTYPES
 @SIZES
 def test_least_squares_codes(dtype: Any, F: int, K: int) -> None:
-    U, X, seen = stream(dtype, F, K)
+    U, X, observed = stream(dtype, F, K)
     H = room(X, K)[0]
-    _kernels.least_squares_codes(X, seen, pack(U), H)
+    _kernels.least_squares_codes(X, observed, pack(U), H)
     W, V = wide(U, X)
-    agree(H, reference.least_squares_codes(V, seen, W), dtype)
+    agree(H, reference.least_squares_codes(V, observed, W), dtype)
     assert not H[3].any()
 
 
 @DTYPES
 @pytest.mark.parametrize("K", [1, 2, 5])
 def test_with_fewer_entries_than_codes_they_are_of_least_norm(dtype: Any, K: int) -> None:
-    U, X, seen = stream(dtype, 40, K)
-    seen[:] = np.arange(40) < np.arange(25)[:, None] % (K + 1)
+    U, X, observed = stream(dtype, 40, K)
+    observed[:] = np.arange(40) < np.arange(25)[:, None] % (K + 1)
     H, solved = room(X, K)[0], np.zeros(len(X), bool)
-    _kernels.least_squares_codes(X, seen, pack(U), H)
+    _kernels.least_squares_codes(X, observed, pack(U), H)
     same = np.zeros_like(H)
-    _kernels.huber_codes(X, seen, pack(U), 0.1, 60, same, solved)
-    for h, other, x, there in zip(H, same, *wide(X), seen, strict=True):
+    _kernels.huber_codes(X, observed, pack(U), 0.1, 60, same, solved)
+    for h, other, x, there in zip(H, same, *wide(X), observed, strict=True):
         rows = U[there].astype(float)
         least = np.linalg.pinv(rows) @ x[there]
         # Their Gram matrix is singular: what is left of 1e4 rounding errors in it is a thousandth.
@@ -101,10 +101,10 @@ def test_with_fewer_entries_than_codes_they_are_of_least_norm(dtype: Any, K: int
 @SIZES
 @pytest.mark.parametrize("knee", [0.05, 0.5, 5.0, inf])
 def test_huber_codes(dtype: Any, F: int, K: int, knee: float) -> None:
-    U, X, seen = stream(dtype, F, K)
+    U, X, observed = stream(dtype, F, K)
     H, solved = np.zeros((len(X), K), dtype), np.zeros(len(X), bool)
-    _kernels.huber_codes(X, seen, pack(U), knee, 60, H, solved)
-    wanted = reference.huber_codes(*wide(X), seen, *wide(U), knee)
+    _kernels.huber_codes(X, observed, pack(U), knee, 60, H, solved)
+    wanted = reference.huber_codes(*wide(X), observed, *wide(U), knee)
     assert solved.all()
     agree(H, wanted, dtype)
 
@@ -113,30 +113,30 @@ def test_huber_codes(dtype: Any, F: int, K: int, knee: float) -> None:
 @SIZES
 @pytest.mark.parametrize(("scale", "prior"), [(0.0, 0.0), (0.1, 0.0), (0.4, 0.0), (0.1, 0.3)])
 def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float, prior: float) -> None:
-    U, X, seen = stream(dtype, F, K, seed=1)
+    U, X, observed = stream(dtype, F, K, seed=1)
     if prior > 0.0:
         U[:, -1] *= 0.2  # so that the entries tell it less well
     (H, R, _), solved = room(X, K), np.zeros(len(X), bool)
     rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, seen, pack(U), scale, prior, rule, none, H, R, solved)
-    wanted = reference.rejecting_codes(*wide(X), seen, *wide(U), scale, prior, *RULE[:2])
+    _kernels.rejecting_codes(X, observed, pack(U), scale, prior, rule, none, H, R, solved)
+    wanted = reference.rejecting_codes(*wide(X), observed, *wide(U), scale, prior, *RULE[:2])
     assert solved.all()
     agree(H, wanted[0], dtype)
     agree(R, wanted[1], dtype)
-    assert not R[~seen].any()
+    assert not R[~observed].any()
 
 
 @DTYPES
 def test_codes_of_so_many_entries_that_a_few_of_them_are_fitted_first(dtype: Any) -> None:
     """The first fit may be rough, but rejection ends where it does from an exact one."""
     F, K = 20_000, 3
-    U, X, seen = stream(dtype, F, K, B=12)
+    U, X, observed = stream(dtype, F, K, B=12)
     U *= dtype(np.sqrt(F))  # so that codes are as large as noise and outliers are made for
     (H, R, _), solved = room(X, K), np.zeros(len(X), bool)
     rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, seen, pack(U), 0.4, 0.0, rule, none, H, R, solved)
+    _kernels.rejecting_codes(X, observed, pack(U), 0.4, 0.0, rule, none, H, R, solved)
     assert solved.all()
-    wanted, outliers = reference.rejecting_codes(*wide(X), seen, *wide(U), 0.4, 0.0, *RULE[:2])
+    wanted, outliers = reference.rejecting_codes(*wide(X), observed, *wide(U), 0.4, 0.0, *RULE[:2])
     noise = 0.4 * np.sqrt(K / F)  # of a fit of all
     assert np.abs(H - wanted).max() < 0.01 * noise
     assert np.mean((R == 0.0) != (outliers == 0.0)) < 1e-4
@@ -178,15 +178,15 @@ def test_codes_of_few_entries_that_do_not_fit(K: int) -> None:
     rng = np.random.default_rng(K)
     U = np.linalg.qr(rng.normal(size=(20, K)))[0]
     X = rng.normal(size=(60, K)) @ U.T + 0.05 * rng.normal(size=(60, 20))
-    seen = np.array([rng.permutation(20) < 1 + t % (2 * K + 1) for t in range(60)])
-    X[seen.cumsum(axis=1) == 1] += 9.0  # one outlier each
+    observed = np.array([rng.permutation(20) < 1 + t % (2 * K + 1) for t in range(60)])
+    X[observed.cumsum(axis=1) == 1] += 9.0  # one outlier each
     (H, R, _), solved = room(X, K), np.empty(60, dtype=bool)
     rule, none, prior = np.array(RULE), np.array(()), 0.05**2
-    _kernels.rejecting_codes(X, seen, pack(U), 0.05, prior, rule, none, H, R, solved)
-    codes, outliers = reference.rejecting_codes(X, seen, U, 0.05, prior, *RULE[:2])
+    _kernels.rejecting_codes(X, observed, pack(U), 0.05, prior, rule, none, H, R, solved)
+    codes, outliers = reference.rejecting_codes(X, observed, U, 0.05, prior, *RULE[:2])
     agree(H, codes, np.float64)
     agree(R, outliers, np.float64)
-    least_squares = reference.least_squares_codes(X, seen, U)
+    least_squares = reference.least_squares_codes(X, observed, U)
     assert np.linalg.norm(H) < 0.7 * np.linalg.norm(least_squares)
 
 
@@ -196,14 +196,14 @@ def test_rows_that_are_rounding_tell_nothing(dtype: Any, length: float) -> None:
     """A row of so many rounding errors has no larger codes than one of the usual length."""
     U = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 3)))[0].astype(dtype)
     U[4] = length * np.finfo(dtype).eps
-    X, seen, usual = np.ones((1, 30), dtype), np.zeros((1, 30), dtype=bool), (30 / 3) ** 0.5
-    seen[0, 4] = True
+    X, observed, usual = np.ones((1, 30), dtype), np.zeros((1, 30), dtype=bool), (30 / 3) ** 0.5
+    observed[0, 4] = True
     (H, R, _), solved = room(X, 3), np.empty(1, dtype=bool)
-    _kernels.least_squares_codes(X, seen, pack(U), H)
+    _kernels.least_squares_codes(X, observed, pack(U), H)
     assert np.linalg.norm(H) < usual
     H[:] = 7
     rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, seen, pack(U), 0.1, 0.01, rule, none, H, R, solved)
+    _kernels.rejecting_codes(X, observed, pack(U), 0.1, 0.01, rule, none, H, R, solved)
     assert np.linalg.norm(H) < usual
 
 
@@ -218,11 +218,13 @@ def test_rows_that_are_rounding_tell_nothing(dtype: Any, length: float) -> None:
     ids=str,
 )
 def test_track_least_squares(dtype: Any, F: int, K: int, motion: Any) -> None:
-    U, X, seen = stream(dtype, F, K, seed=2)
+    U, X, observed = stream(dtype, F, K, seed=2)
     blocks, D, L = first(U)
     H, _, error = room(X, K)
-    _kernels.track_least_squares(X, seen, blocks, D, L, np.array(motion), H, error)
-    basis, second, codes, errors = reference.track_least_squares(*wide(X), seen, *wide(U), motion)
+    _kernels.track_least_squares(X, observed, blocks, D, L, np.array(motion), H, error)
+    basis, second, codes, errors = reference.track_least_squares(
+        *wide(X), observed, *wide(U), motion
+    )
     agree(unpack(blocks, F), basis, dtype)
     agree(moments(D, L, F), second, dtype)
     agree(H, codes, dtype)
@@ -238,15 +240,15 @@ def test_track_rejecting(dtype: Any, F: int, K: int, motion: Any) -> None:
     # A threshold is a cliff: with single precision not all entries fall on the same side for long,
     # and a memory of a sample or two makes little of rounding into much.
     B = 60 if dtype == np.float64 and not motion[3] else 24
-    U, X, seen = stream(dtype, F, K, B, seed=3)
+    U, X, observed = stream(dtype, F, K, B, seed=3)
     (blocks, D, L), noise = first(U), np.zeros(5 + _kernels.LISTEN)
     H, R, error = room(X, K)
     rule, none = np.array(RULE), np.array(())
     _kernels.track_rejecting(
-        X, seen, blocks, D, L, noise, np.array(motion), rule, none, H, R, error
+        X, observed, blocks, D, L, noise, np.array(motion), rule, none, H, R, error
     )
     basis, second, level, codes, outliers, errors = reference.track_rejecting(
-        *wide(X), seen, *wide(U), motion, RULE, _kernels.LISTEN
+        *wide(X), observed, *wide(U), motion, RULE, _kernels.LISTEN
     )
     agree(unpack(blocks, F), basis, dtype)
     agree(moments(D, L, F), second, dtype)
@@ -274,10 +276,10 @@ def problems(seed: int, count: int = 40) -> Any:
     return U, X, rng.random(X.shape) < 0.9
 
 
-def solve(U: Array, X: Array, seen: Array, knee: float, H: Array | None = None) -> Array:
+def solve(U: Array, X: Array, observed: Array, knee: float, H: Array | None = None) -> Array:
     H = np.zeros((len(X), U.shape[1])) if H is None else H.copy()
     solved = np.zeros(len(X), bool)
-    _kernels.huber_codes(X, seen, pack(U), knee, 60, H, solved)
+    _kernels.huber_codes(X, observed, pack(U), knee, 60, H, solved)
     assert solved.all(), f"{np.flatnonzero(~solved)} not solved with the knee {knee}"
     return H
 
@@ -286,8 +288,8 @@ def solve(U: Array, X: Array, seen: Array, knee: float, H: Array | None = None) 
 @pytest.mark.parametrize("seed", range(12))
 def test_huber_codes_meet_their_optimality_condition(seed: int, knee: float) -> None:
     """U' clip(x - U h) = 0 is all that the minimum of a convex function needs."""
-    U, X, seen = problems(seed)
-    clipped = np.clip(X - solve(U, X, seen, knee) @ U.T, -knee, knee) * seen
+    U, X, observed = problems(seed)
+    clipped = np.clip(X - solve(U, X, observed, knee) @ U.T, -knee, knee) * observed
     scale = np.abs(clipped) @ np.abs(U) + np.finfo(float).tiny
     rest = np.abs(clipped @ U) / scale
     rounding = np.finfo(float).eps * np.abs(X).max() / knee
@@ -297,9 +299,9 @@ def test_huber_codes_meet_their_optimality_condition(seed: int, knee: float) -> 
 @pytest.mark.parametrize("knee", [1e-3, 0.1, 1.0, 30.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_huber_codes_are_those_of_cvxpy(seed: int, knee: float) -> None:
-    U, X, seen = problems(seed, count=8)
-    H = solve(U, X, seen, knee)
-    for h, x, there in zip(H, X, seen, strict=True):
+    U, X, observed = problems(seed, count=8)
+    H = solve(U, X, observed, knee)
+    for h, x, there in zip(H, X, observed, strict=True):
         w, s = cp.Variable(U.shape[1]), cp.Variable(int(there.sum()))
         loss = cp.sum_squares(x[there] - U[there] @ w - s) / 2 + knee * cp.norm1(s)
         best = cp.Problem(cp.Minimize(loss)).solve(solver="CLARABEL")
@@ -312,8 +314,8 @@ def test_huber_codes_are_those_of_cvxpy(seed: int, knee: float) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_huber_codes_do_not_depend_on_where_they_begin(seed: int) -> None:
-    U, X, seen = problems(seed)
-    H = solve(U, X, seen, 0.3)
+    U, X, observed = problems(seed)
+    H = solve(U, X, observed, 0.3)
     size = np.abs(H).max()
     begin = H + size * np.random.default_rng(seed).normal(size=H.shape)
-    np.testing.assert_allclose(solve(U, X, seen, 0.3, begin), H, rtol=0, atol=1e-9 * size)
+    np.testing.assert_allclose(solve(U, X, observed, 0.3, begin), H, rtol=0, atol=1e-9 * size)

@@ -165,17 +165,17 @@ def test_thresholds_of_paper_o_17() -> None:
     ids=repr,
 )
 @pytest.mark.parametrize(
-    ("dtype", "small", "seen"), [(np.float64, 2e-16, 1e-9), ("f4", 1e-7, 1e-3)]
+    ("dtype", "small", "observed"), [(np.float64, 2e-16, 1e-9), ("f4", 1e-7, 1e-3)]
 )
 def test_value_tolerates_rounding_errors_only(
-    g: Any, inside: list[float], dtype: Any, small: float, seen: float
+    g: Any, inside: list[float], dtype: Any, small: float, observed: float
 ) -> None:
     x = np.array(inside, dtype=dtype)
     sign = -1 if isinstance(g, Orthant) else 1
     direction = np.array([sign, 1], dtype=dtype)
     assert g.value(x) < inf
     assert g.value(x + 2 * direction * dtype_scale(x, small)) < inf
-    assert g.value(x + 2 * direction * dtype_scale(x, seen)) == inf
+    assert g.value(x + 2 * direction * dtype_scale(x, observed)) == inf
 
 
 def dtype_scale(x: Array, relative: float) -> Any:

@@ -22,9 +22,9 @@ def sample(seed: int, F: int = 25, K: int = 3) -> tuple[Array, Array, Array]:
     return U, v, rng.random((F, 1)) < 0.8
 
 
-def least_absolute(U: Array, v: Array, seen: Array) -> tuple[float, Array]:
-    """Return the least |v - U h|_1 over the entries seen, and its multipliers, zero over gaps."""
-    there = seen[:, 0]
+def least_absolute(U: Array, v: Array, observed: Array) -> tuple[float, Array]:
+    """Return min |v - U h|_1 over the observed entries, and its multipliers (0 over gaps)."""
+    there = observed[:, 0]
     h, s = cp.Variable(U.shape[1]), cp.Variable(int(there.sum()))
     fits = v[there, 0] == U[there] @ h + s
     value = cp.Problem(cp.Minimize(cp.norm1(s)), [fits]).solve(solver=cp.CLARABEL)
@@ -35,28 +35,28 @@ def least_absolute(U: Array, v: Array, seen: Array) -> tuple[float, Array]:
 
 @SEEDS
 def test_codes_have_the_least_absolute_residual(seed: int) -> None:
-    U, v, seen = sample(seed)
-    best, _ = least_absolute(U, v, seen)
+    U, v, observed = sample(seed)
+    best, _ = least_absolute(U, v, observed)
     exact = Grasta(tol=1e-9, max_iter=5000)
-    codes = exact.encoder(exact.init(U)).encode(v, U, seen=seen)
+    codes = exact.encoder(exact.init(U)).encode(v, U, observed=observed)
     assert codes.solved.all()
     assert codes.loss[0] == pytest.approx(best, rel=1e-6)
-    rest = np.where(seen, v - U @ codes.H, 0.0)
+    rest = np.where(observed, v - U @ codes.H, 0.0)
     assert np.abs(rest).sum() == pytest.approx(best, rel=1e-6)
     usual = Grasta()
-    codes = usual.encoder(usual.init(U)).encode(v, U, seen=seen)
+    codes = usual.encoder(usual.init(U)).encode(v, U, observed=observed)
     assert codes.solved.all()
     assert best <= codes.loss[0] * (1 + 1e-9) <= best * (1 + 2e-3), "tol is not a relative gap"
 
 
 @SEEDS
 def test_a_step_follows_the_geodesic_of_the_multipliers(seed: int) -> None:
-    U, v, seen = sample(seed)
-    _, slope = least_absolute(U, v, seen)
+    U, v, observed = sample(seed)
+    _, slope = least_absolute(U, v, observed)
     tracker = Grasta("constant", 0.2, tol=1e-9, max_iter=5000)
-    state, track = tracker.step(tracker.init(U), v, seen)
+    state, track = tracker.step(tracker.init(U), v, observed)
     # the first sample has the mean length, and the slope is relative to its largest norm
-    angle = 0.2 * np.linalg.norm(slope) / np.sqrt(seen.sum())
+    angle = 0.2 * np.linalg.norm(slope) / np.sqrt(observed.sum())
     h = track.H[:, 0]
     D = angle * np.outer(slope / np.linalg.norm(slope), h / np.linalg.norm(h))
     assert np.abs(U.T @ slope).max() < 1e-6
@@ -65,16 +65,16 @@ def test_a_step_follows_the_geodesic_of_the_multipliers(seed: int) -> None:
 
 @SEEDS
 def test_a_small_step_lowers_the_absolute_residual(seed: int) -> None:
-    U, v, seen = sample(seed)
+    U, v, observed = sample(seed)
     tracker = Grasta("constant", 0.01)
-    state, _ = tracker.step(tracker.init(U), v, seen)
-    assert least_absolute(state.U, v, seen)[0] < least_absolute(U, v, seen)[0]
+    state, _ = tracker.step(tracker.init(U), v, observed)
+    assert least_absolute(state.U, v, observed)[0] < least_absolute(U, v, observed)[0]
 
 
 def planted(
     seed: int, n: int, noise: float, share: float = 0.1, F: int = 50, K: int = 2
 ) -> tuple[Array, Array, Array]:
-    """Return a basis, samples with gaps and outliers of ten times their size, what was seen."""
+    """Return a basis, samples with gaps and outliers of ten times their size, what was observed."""
     rng = np.random.default_rng(seed)
     U = np.linalg.qr(rng.normal(size=(F, K)))[0]
     V = U @ rng.normal(size=(K, n))
@@ -89,27 +89,27 @@ def planted(
 def test_a_subspace_is_found_through_gaps_and_outliers(
     seed: int, noise: float, bound: float
 ) -> None:
-    U, V, seen = planted(seed, 3000, noise)
+    U, V, observed = planted(seed, 3000, noise)
     start = np.linalg.qr(np.random.default_rng(seed + 50).normal(size=U.shape))[0]
     for dtype in (np.float64, np.float32):
-        state, _ = Grasta().step(Grasta().init(start.astype(dtype)), V.astype(dtype), seen)
+        state, _ = Grasta().step(Grasta().init(start.astype(dtype)), V.astype(dtype), observed)
         assert subspace_error(state.U.T, U.T) < bound
 
 
 @SEEDS
 def test_outliers_are_found_in_place_and_size(seed: int) -> None:
-    U, V, seen = planted(seed, 500, 0.0)
+    U, V, observed = planted(seed, 500, 0.0)
     clean = planted(seed, 500, 0.0, share=0.0)[1]
-    _, track = Grasta(tol=1e-6, max_iter=500).step(Grasta().init(U), V, seen)
-    wrong = np.where(seen, np.abs(track.R - (V - clean)), 0.0)[:, -100:]
+    _, track = Grasta(tol=1e-6, max_iter=500).step(Grasta().init(U), V, observed)
+    wrong = np.where(observed, np.abs(track.R - (V - clean)), 0.0)[:, -100:]
     assert wrong.max() < 1e-3 * np.abs(V - clean).max()
 
 
 @SEEDS
 def test_a_subspace_that_jumps_is_found_again(seed: int) -> None:
     first, second = planted(seed, 1500, 0.05), planted(seed + 10, 1500, 0.05)
-    V, seen = np.hstack([first[1], second[1]]), np.hstack([first[2], second[2]])
-    state, _ = Grasta().step(Grasta().init(first[0]), V, seen)
+    V, observed = np.hstack([first[1], second[1]]), np.hstack([first[2], second[2]])
+    state, _ = Grasta().step(Grasta().init(first[0]), V, observed)
     assert subspace_error(state.U.T, second[0].T) < 0.04
 
 
@@ -118,6 +118,6 @@ def test_a_subspace_that_jumps_is_found_again(seed: int) -> None:
     ("tracker", "bound"), [(Grasta("constant", 0.01), 0.06), (Grasta("diminishing", 2.0), 0.04)]
 )
 def test_other_steps_hold_what_they_know(tracker: Grasta, bound: float, seed: int) -> None:
-    U, V, seen = planted(seed, 1000, 0.1)
-    state, _ = tracker.step(tracker.init(U), V, seen)
+    U, V, observed = planted(seed, 1000, 0.1)
+    state, _ = tracker.step(tracker.init(U), V, observed)
     assert 0.0 < subspace_error(state.U.T, U.T) < bound

@@ -19,9 +19,9 @@ def sample(seed: int, F: int = 12, K: int = 3) -> tuple[Array, Array, Array]:
     return U, rng.normal(size=(F, 1)), rng.random((F, 1)) < 0.7
 
 
-def parts(U: Array, v: Array, seen: Array) -> tuple[Array, Array]:
+def parts(U: Array, v: Array, observed: Array) -> tuple[Array, Array]:
     """Return the codes of least squares, and the residual, zero over gaps."""
-    there = seen[:, 0]
+    there = observed[:, 0]
     h = np.linalg.lstsq(U[there], v[there, 0], rcond=None)[0]
     return h, np.where(there, v[:, 0] - U @ h, 0.0)
 
@@ -35,15 +35,15 @@ def geodesic(U: Array, direction: Array, h: Array, angle: float) -> Array:
 @SEEDS
 @pytest.mark.parametrize("tracker", [Grouse(), Grouse("constant", 0.4), Grouse("diminishing", 2.0)])
 def test_a_step_follows_the_geodesic(tracker: Grouse, seed: int) -> None:
-    U, v, seen = sample(seed)
-    h, r = parts(U, v, seen)
+    U, v, observed = sample(seed)
+    h, r = parts(U, v, observed)
     short, long = np.linalg.norm(r), np.linalg.norm(h)
     angle = {
         "greedy": np.arctan(short / long),
         "constant": 0.4 * short * long / (short**2 + long**2),
         "diminishing": 2.0 * 3 / 4 * short * long / (short**2 + long**2),
     }[tracker.step_size]
-    state, track = tracker.step(tracker.init(U), v, seen)
+    state, track = tracker.step(tracker.init(U), v, observed)
     np.testing.assert_allclose(track.H[:, 0], h, rtol=0, atol=1e-11)
     np.testing.assert_allclose(state.U, geodesic(U, r, h, angle), rtol=0, atol=1e-11)
 
@@ -51,12 +51,12 @@ def test_a_step_follows_the_geodesic(tracker: Grouse, seed: int) -> None:
 @SEEDS
 def test_the_tangent_is_the_steepest_descent(seed: int) -> None:
     """The squared residual, its codes minimised over, falls by what the geodesic's slope says."""
-    U, v, seen = sample(seed)
-    h, r = parts(U, v, seen)
+    U, v, observed = sample(seed)
+    h, r = parts(U, v, observed)
     tiny = 1e-6
 
     def loss(basis: Array) -> float:
-        return float(np.sum(parts(basis, v, seen)[1] ** 2))
+        return float(np.sum(parts(basis, v, observed)[1] ** 2))
 
     slope = (loss(geodesic(U, r, h, tiny)) - loss(U)) / tiny
     steepest = -2 * np.linalg.norm(r) * np.linalg.norm(h)
@@ -70,37 +70,37 @@ def test_the_tangent_is_the_steepest_descent(seed: int) -> None:
 
 @SEEDS
 def test_the_greedy_step_takes_the_filled_sample_in(seed: int) -> None:
-    U, v, seen = sample(seed)
-    h, r = parts(U, v, seen)
-    state, _ = Grouse().step(Grouse().init(U), v, seen)
+    U, v, observed = sample(seed)
+    h, r = parts(U, v, observed)
+    state, _ = Grouse().step(Grouse().init(U), v, observed)
     filled = U @ h + r
     rest = filled - state.U @ (state.U.T @ filled)
     assert np.linalg.norm(rest) < 1e-12 * np.linalg.norm(filled)
-    np.testing.assert_allclose(filled[seen[:, 0]], v[seen], rtol=1e-12)
+    np.testing.assert_allclose(filled[observed[:, 0]], v[observed], rtol=1e-12)
 
 
-def planted(seed: int, n: int, noise: float, seen: float = 0.5) -> tuple[Array, Array, Array]:
+def planted(seed: int, n: int, noise: float, observed: float = 0.5) -> tuple[Array, Array, Array]:
     rng = np.random.default_rng(seed)
     U = np.linalg.qr(rng.normal(size=(40, 3)))[0]
     V = U @ rng.normal(size=(3, n))
     V += noise * V.std() * rng.normal(size=V.shape)
-    return U, V, rng.random(V.shape) < seen
+    return U, V, rng.random(V.shape) < observed
 
 
 @SEEDS
 def test_a_subspace_without_noise_is_found_exactly(seed: int) -> None:
-    U, V, seen = planted(seed, 1000, 0.0)
+    U, V, observed = planted(seed, 1000, 0.0)
     start = np.linalg.qr(np.random.default_rng(seed + 100).normal(size=U.shape))[0]
-    state, _ = Grouse().step(Grouse().init(start), V, seen)
+    state, _ = Grouse().step(Grouse().init(start), V, observed)
     assert subspace_error(state.U.T, U.T) < 1e-12
 
 
 @SEEDS
 def test_shorter_steps_average_noise_out(seed: int) -> None:
-    U, V, seen = planted(seed, 4000, 0.1)
+    U, V, observed = planted(seed, 4000, 0.1)
     errors = {}
     for tracker in (Grouse(), Grouse("constant", 0.05), Grouse("diminishing", 2.0)):
-        state, _ = tracker.step(tracker.init(U), V, seen)
+        state, _ = tracker.step(tracker.init(U), V, observed)
         errors[tracker.step_size] = subspace_error(state.U.T, U.T)
     assert errors["greedy"] < 0.7
     assert errors["constant"] < 0.12
@@ -109,8 +109,8 @@ def test_shorter_steps_average_noise_out(seed: int) -> None:
 
 
 def test_single_precision_finds_it_as_closely_as_it_can() -> None:
-    U, V, seen = planted(0, 2000, 0.0)
+    U, V, observed = planted(0, 2000, 0.0)
     start = np.linalg.qr(np.random.default_rng(9).normal(size=U.shape))[0].astype(np.float32)
-    state, _ = Grouse().step(Grouse().init(start), V.astype(np.float32), seen)
+    state, _ = Grouse().step(Grouse().init(start), V.astype(np.float32), observed)
     assert state.U.dtype == np.float32
     assert subspace_error(state.U.T, U.T) < 2e-6

@@ -37,11 +37,11 @@ def ridge_of_basis(tracker: OnlineRobustPCA, state: Summed) -> float:
 @SEEDS
 @pytest.mark.parametrize("weights", [(None, None), (0.5, 0.05), (0.0, 0.4)], ids=str)
 def test_codes_and_outliers_are_the_minimum(seed: int, weights: Any) -> None:
-    U, V, seen = planted(seed, 1, noise=0.3, F=20, K=3)
+    U, V, observed = planted(seed, 1, noise=0.3, F=20, K=3)
     U = U @ np.random.default_rng(seed).normal(size=(3, 3))  # not orthonormal
     tracker = OnlineRobustPCA(*weights, tol=1e-10, max_iter=20000)
-    state, track = tracker.step(tracker.init(U), V, seen)
-    there, length = seen[:, 0], np.sqrt(20) * np.median(np.abs(V[seen]))
+    state, track = tracker.step(tracker.init(U), V, observed)
+    there, length = observed[:, 0], np.sqrt(20) * np.median(np.abs(V[observed]))
     lambda1, lambda2 = (20**-0.5 if weight is None else weight for weight in weights)
     h, r = cp.Variable(3), cp.Variable(int(there.sum()))
     fit = cp.sum_squares(V[there, 0] - U[there] @ h - r) / 2 + lambda1 / 2 * cp.sum_squares(h)
@@ -49,7 +49,7 @@ def test_codes_and_outliers_are_the_minimum(seed: int, weights: Any) -> None:
     np.testing.assert_allclose(track.H[:, 0], h.value, rtol=0, atol=1e-4)
     np.testing.assert_allclose(track.R[there, 0], r.value, rtol=0, atol=1e-4)
     assert state.control[0] == pytest.approx(length, rel=1e-12)
-    codes = tracker.encoder(state).encode(V, U, seen=seen)
+    codes = tracker.encoder(state).encode(V, U, observed=observed)
     assert codes.loss[0] == pytest.approx(best, rel=1e-6)
     price = lambda1 / 2 * np.sum(codes.H**2) + lambda2 * length * np.abs(codes.R[there]).sum()
     assert codes.cost[0] == pytest.approx(price, rel=1e-9)
@@ -57,21 +57,21 @@ def test_codes_and_outliers_are_the_minimum(seed: int, weights: Any) -> None:
 
 @SEEDS
 def test_block_coordinate_descent_ends_where_the_gradient_is_zero(seed: int) -> None:
-    U, V, seen = planted(seed, 30)
+    U, V, observed = planted(seed, 30)
     tracker = OnlineRobustPCA(sweeps=3000)
-    state, _ = tracker.step(tracker.init(start(U)), V, seen)
+    state, _ = tracker.step(tracker.init(start(U)), V, observed)
     gradient = state.U @ (state.A + ridge_of_basis(tracker, state) * np.eye(2)) - state.B
     assert np.abs(gradient).max() < 1e-9 * np.abs(state.B).max()
 
 
 @SEEDS
 def test_a_sweep_lowers_the_surrogate(seed: int) -> None:
-    U, V, seen = planted(seed, 60)
+    U, V, observed = planted(seed, 60)
     tracker = OnlineRobustPCA()
-    state, _ = tracker.step(tracker.init(start(U)), V[:, :40], seen[:, :40])
+    state, _ = tracker.step(tracker.init(start(U)), V[:, :40], observed[:, :40])
     for b in range(40, 60):
         before = state.U
-        state, _ = tracker.step(state, V[:, b : b + 1], seen[:, b : b + 1])
+        state, _ = tracker.step(state, V[:, b : b + 1], observed[:, b : b + 1])
         curve = state.A + ridge_of_basis(tracker, state) * np.eye(2)
 
         def surrogate(W: Array, curve: Array = curve, B: Array = state.B) -> float:
@@ -82,14 +82,14 @@ def test_a_sweep_lowers_the_surrogate(seed: int) -> None:
 
 @SEEDS
 def test_statistics_are_sums_over_samples(seed: int) -> None:
-    U, V, seen = planted(seed, 25)
+    U, V, observed = planted(seed, 25)
     tracker, A, B = OnlineRobustPCA(forgetting=0.9), np.zeros((2, 2)), np.zeros((50, 2))
     state = tracker.init(start(U))
     for b in range(25):
         before = state.U
-        state, track = tracker.step(state, V[:, b : b + 1], seen[:, b : b + 1])
+        state, track = tracker.step(state, V[:, b : b + 1], observed[:, b : b + 1])
         h = track.H[:, 0]
-        clean = np.where(seen[:, b], V[:, b] - track.R[:, 0], before @ h)
+        clean = np.where(observed[:, b], V[:, b] - track.R[:, 0], before @ h)
         A, B = 0.9 * A + np.outer(h, h), 0.9 * B + np.outer(clean, h)
     np.testing.assert_allclose(state.A, A, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(state.B, B, rtol=1e-10, atol=1e-10)
@@ -98,12 +98,12 @@ def test_statistics_are_sums_over_samples(seed: int) -> None:
 @SEEDS
 def test_a_subspace_is_found_through_gaps_and_outliers(seed: int) -> None:
     """The error falls with the number of samples: nothing is forgotten, and noise averages."""
-    U, V, seen = planted(seed, 4000)
+    U, V, observed = planted(seed, 4000)
     for dtype in (np.float64, np.float32):
         tracker, errors = OnlineRobustPCA(), []
         state = tracker.init(start(U, seed + 70).astype(dtype))
         for part in (slice(0, 400), slice(400, 4000)):
-            state, _ = tracker.step(state, V[:, part].astype(dtype), seen[:, part])
+            state, _ = tracker.step(state, V[:, part].astype(dtype), observed[:, part])
             errors.append(subspace_error(state.U.T, U.T))
         assert errors[0] < 0.2
         assert errors[1] < 0.05
@@ -112,11 +112,11 @@ def test_a_subspace_is_found_through_gaps_and_outliers(seed: int) -> None:
 
 def test_with_forgetting_a_jump_is_survived() -> None:
     first, second = planted(0, 1500), planted(1, 1500)
-    V, seen = np.hstack([first[1], second[1]]), np.hstack([first[2], second[2]])
+    V, observed = np.hstack([first[1], second[1]]), np.hstack([first[2], second[2]])
     errors = {}
     for forgetting in (1.0, 0.99):
         tracker = OnlineRobustPCA(forgetting=forgetting)
-        state, _ = tracker.step(tracker.init(first[0]), V, seen)
+        state, _ = tracker.step(tracker.init(first[0]), V, observed)
         errors[forgetting] = subspace_error(state.U.T, second[0].T)
     assert errors[0.99] < 0.08 < errors[1.0]
 

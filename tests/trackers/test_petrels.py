@@ -47,14 +47,14 @@ def moments(state: Any) -> Array:
 def test_rows_are_the_batch_solution(seed: int, forgetting: float, ridge: float, K: int) -> None:
     """With the codes that samples had, a row is what weighted least squares with a ridge says."""
     data = subspace_stream(300, 10, K, outlier_density=0.0, missing=0.3, random_state=seed)
-    V, seen = columns(data)
-    seen[0, 100:] = False
+    V, observed = columns(data)
+    observed[0, 100:] = False
     U0, tracker = basis(seed, 10, K), Petrels(forgetting, ridge=ridge)
-    state, track = tracker.step(tracker.init(U0), V, seen)
+    state, track = tracker.step(tracker.init(U0), V, observed)
     age = np.arange(300)[::-1]
     first = ridge * np.sum(track.H[:, 0] ** 2) / K  # the weight of the first basis
     for m in range(10):
-        weight = np.sqrt(forgetting**age * seen[m])
+        weight = np.sqrt(forgetting**age * observed[m])
         A = np.vstack([weight[:, None] * track.H.T, np.sqrt(first * forgetting**300) * np.eye(K)])
         b = np.append(weight * V[m], np.sqrt(first * forgetting**300) * U0[m])
         best = np.linalg.lstsq(A, b, rcond=None)[0]
@@ -65,11 +65,11 @@ def test_rows_are_the_batch_solution(seed: int, forgetting: float, ridge: float,
 @SEEDS
 def test_outliers_are_left_out_of_the_batch_solution(seed: int) -> None:
     data = subspace_stream(400, 40, 2, outlier_density=0.1, random_state=seed)
-    V, seen = columns(data)
+    V, observed = columns(data)
     U0, tracker = data.basis_at(0), PetrelsADMM(forgetting=0.99, noise=0.3)
-    state, track = tracker.step(tracker.init(U0), V, seen)
-    kept = seen & (track.R == 0.0)
-    assert np.mean(kept) < 0.95 * np.mean(seen)
+    state, track = tracker.step(tracker.init(U0), V, observed)
+    kept = observed & (track.R == 0.0)
+    assert np.mean(kept) < 0.95 * np.mean(observed)
     assert kept.sum(axis=0).min() > 20, "a sample that is not believed would not be learned from"
     rows = U0[kept[:, 0]]  # of |w|^2 what they tell
     first = np.sum((rows @ track.H[:, 0]) ** 2) / np.sum(rows**2)
@@ -99,10 +99,10 @@ def test_an_adaptive_step_is_a_share_of_the_full_one() -> None:
 def test_variable_forgetting_minimises_the_sum_it_stands_for() -> None:
     """[T] II-B: f_t = lambda_t f_{t-1} + l_t, with lambda_t = eta_t lambda."""
     data = subspace_stream(12, 20, 2, outlier_density=0.0, snr=10.0, random_state=0)
-    V, seen = columns(data)
+    V, observed = columns(data)
     U, tracker = basis(3, 20, 2), Petrels(0.9, "forgetting")
     A, b = np.zeros((20, 2, 2)), np.zeros((20, 2))
-    for t, (v, there) in enumerate(zip(V.T, seen.T, strict=True)):
+    for t, (v, there) in enumerate(zip(V.T, observed.T, strict=True)):
         w = np.linalg.lstsq(U[there], v[there], rcond=None)[0]
         if t == 0:
             A += 0.01 * (w @ w) / 2 * np.eye(2)
@@ -114,7 +114,7 @@ def test_variable_forgetting_minimises_the_sum_it_stands_for() -> None:
         A[there] += np.outer(w, w)
         b[there] += np.outer(v[there], w)
         U = np.linalg.solve(A, b[:, :, None])[:, :, 0]
-    state, _ = tracker.step(tracker.init(basis(3, 20, 2)), V, seen)
+    state, _ = tracker.step(tracker.init(basis(3, 20, 2)), V, observed)
     np.testing.assert_allclose(state.U, U, rtol=1e-6, atol=1e-8)
 
 
@@ -130,11 +130,11 @@ def test_a_million_samples_do_no_harm(dtype: Any, forgetting: float) -> None:
     sizes, total, lengths = {part.nbytes for part in state}, 0.0, []
     for _ in range(20):
         V = 3.0 * U0 @ rng.normal(size=(2, 50_000)) + 0.05 * rng.normal(size=(6, 50_000))
-        seen = rng.random(V.shape) < 0.8
-        state, track = tracker.step(state, V.astype(dtype), seen)
+        observed = rng.random(V.shape) < 0.8
+        state, track = tracker.step(state, V.astype(dtype), observed)
         H = track.H.astype(float)
         weight = forgetting ** np.arange(50_000)[::-1]
-        new = np.einsum("kt,lt,ft,t->fkl", H, H, seen, weight, optimize=True)
+        new = np.einsum("kt,lt,ft,t->fkl", H, H, observed, weight, optimize=True)
         total = weight[0] * forgetting * total + new
         assert (unpack(state.D, 6) > 0.0).all()
         lengths.append(np.linalg.norm(state.U))
@@ -166,10 +166,10 @@ def test_a_direction_may_be_silent_for_long(dtype: Any) -> None:
 @DTYPES
 def test_a_feature_may_be_unseen_for_long(dtype: Any) -> None:
     rng, U0 = np.random.default_rng(0), basis(0, 6, 2)
-    tracker, seen = Petrels(0.9), np.ones((6, 50_000), dtype=bool)
-    seen[2, 100:-500] = False
+    tracker, observed = Petrels(0.9), np.ones((6, 50_000), dtype=bool)
+    observed[2, 100:-500] = False
     V = 3.0 * U0 @ rng.normal(size=(2, 50_000))
-    state, _ = tracker.step(tracker.init(basis(1, 6, 2).astype(dtype)), V.astype(dtype), seen)
+    state, _ = tracker.step(tracker.init(basis(1, 6, 2).astype(dtype)), V.astype(dtype), observed)
     assert (unpack(state.D, 6) > 0.0).all()
     assert sep(state.U.T, U0.T) < 1e-9
 
@@ -177,11 +177,11 @@ def test_a_feature_may_be_unseen_for_long(dtype: Any) -> None:
 # --- theory --------------------------------------------------------------------------------------
 
 
-def steps(tracker: Any, U: Array, V: Array, seen: Array) -> list[Array]:
+def steps(tracker: Any, U: Array, V: Array, observed: Array) -> list[Array]:
     """Return the bases after each sample."""
     state, found = tracker.init(U), []
     for t in range(V.shape[1]):
-        state, _ = tracker.step(state, V[:, [t]], seen[:, [t]])
+        state, _ = tracker.step(state, V[:, [t]], observed[:, [t]])
         found.append(state.U)
     return found
 
@@ -205,10 +205,10 @@ def losses(data: Any, U: Array, H: Array, t: int) -> tuple[float, float, float]:
 
     The surrogate has the codes that samples had when they came, the loss the best for U.
     """
-    V, seen = columns(data)
-    V, seen = V[:, :t], seen[:, :t]
-    best = reference.least_squares_codes(V.T, seen.T, U).T
-    old, new = ((V - U @ codes) * seen for codes in (H[:, :t], best))
+    V, observed = columns(data)
+    V, observed = V[:, :t], observed[:, :t]
+    best = reference.least_squares_codes(V.T, observed.T, U).T
+    old, new = ((V - U @ codes) * observed for codes in (H[:, :t], best))
     return np.sum(old**2) / t, np.sum(new**2) / t, float(np.linalg.norm(new @ best.T) / t)
 
 
@@ -216,11 +216,11 @@ def losses(data: Any, U: Array, H: Array, t: int) -> tuple[float, float, float]:
 def test_the_basis_nears_a_stationary_point(seed: int) -> None:
     """[T] Theorem 1 and (32): surrogate and loss meet, and the gradient of the loss vanishes."""
     data = subspace_stream(4000, 15, 2, outlier_density=0.0, missing=0.2, random_state=seed)
-    V, seen = columns(data)
+    V, observed = columns(data)
     tracker, gaps, slopes = Petrels(1.0), [], []
     state, H = tracker.init(basis(seed, 15, 2)), np.empty((2, 0))
     for start, stop in pairwise([0, 60, 500, 4000]):
-        state, track = tracker.step(state, V[:, start:stop], seen[:, start:stop])
+        state, track = tracker.step(state, V[:, start:stop], observed[:, start:stop])
         H = np.hstack([H, track.H])
         surrogate, loss, slope = losses(data, state.U, H, stop)
         assert surrogate >= loss * (1 - 1e-9)
@@ -254,7 +254,7 @@ def dirty(seed: int, density: float = 0.2, intensity: float = 10.0) -> Any:
 
 
 def admm(x: Array, U: Array, knee: float, rounds: int, absolute: float, relative: float) -> Any:
-    """Return what the kernel's Algorithm 2 ends with on a sample, all of it seen."""
+    """Return what the kernel's Algorithm 2 ends with on a sample, all of it observed."""
     n, blocks = len(x), pack(U)
     size = blocks.shape[0] * blocks.shape[2]
     padded, r, desk = np.zeros(size), np.zeros(size), np.empty((3, size))
@@ -282,15 +282,15 @@ def test_admm_is_its_twin_round_by_round(seed: int, rounds: int) -> None:
 def test_admm_ends_at_the_minimum_that_newton_finds(seed: int, density: float, knee: float) -> None:
     """The codes and s = S_rho(x - U w) of both solvers are those of the convex problem."""
     X, U, noise = dirty(seed, density)
-    X, seen = np.nan_to_num(X), ~np.isnan(X)
+    X, observed = np.nan_to_num(X), ~np.isnan(X)
     H, solved = np.zeros((len(X), 2)), np.zeros(len(X), bool)
-    _kernels.huber_codes(X, seen, pack(U), knee * noise, 60, H, solved)
+    _kernels.huber_codes(X, observed, pack(U), knee * noise, 60, H, solved)
     assert solved.all()
-    for h, x, there in zip(H[:10], X, seen, strict=False):
+    for h, x, there in zip(H[:10], X, observed, strict=False):
         w, done = admm(x[there], U[there], knee * noise, 20_000, 1e-11, 0.0)
         assert done
         np.testing.assert_allclose(w, h, rtol=0, atol=1e-7 * np.abs(h).max())
-    for h, x, there in zip(H[:2], X, seen, strict=False):
+    for h, x, there in zip(H[:2], X, observed, strict=False):
         s = reference.alternated(x[there], U[there], knee * noise, 3000).s
         best = reference.shrunk(x[there] - U[there] @ h, knee * noise)
         np.testing.assert_allclose(s, best, rtol=0, atol=1e-6 * noise)
@@ -315,11 +315,11 @@ def followed(data: Any, start: Array, sign: float) -> tuple[float, float]:
     moments = np.tile(np.eye(2) * np.mean(data.clean**2), (len(U), 1, 1))
     knee = 0.3 * np.sqrt(np.mean(data.clean**2))  # three noise levels
     for x in data.X:
-        seen = ~np.isnan(x)
-        s = reference.alternated(x[seen], U[seen], knee, 60, sign=sign).s
-        kept = seen.copy()
-        kept[seen] = s == 0.0
-        share.append(kept.sum() / seen.sum())
+        observed = ~np.isnan(x)
+        s = reference.alternated(x[observed], U[observed], knee, 60, sign=sign).s
+        kept = observed.copy()
+        kept[observed] = s == 0.0
+        share.append(kept.sum() / observed.sum())
         if kept.sum() > 2:
             w = reference.least_norm(x[kept], U[kept])
             U, moments = reference.learned(U, moments, w, x, kept, 1.0, 1.0)
@@ -378,7 +378,7 @@ def test_the_noise_level_is_measured(density: float) -> None:
 
 
 def lonely(seed: int, B: int = 1500) -> tuple[Array, Array, Array]:
-    """Return samples as columns, what is seen of them, and the noise level.
+    """Return samples as columns, what is observed of them, and the noise level.
 
     The first feature has a component almost to itself, and is out of sight for long.
     """
@@ -387,20 +387,20 @@ def lonely(seed: int, B: int = 1500) -> tuple[Array, Array, Array]:
     U[:, 2] *= 1e-3
     U[0, 2] = 4.0
     V = U @ rng.normal(size=(3, B)) + 0.1 * rng.normal(size=(12, B))
-    seen = rng.random(V.shape) < 0.8
-    seen[0] = np.arange(B) % 300 < 100
-    return V, seen, U
+    observed = rng.random(V.shape) < 0.8
+    observed[0] = np.arange(B) % 300 < 100
+    return V, observed, U
 
 
 @SEEDS
 def test_a_component_whose_only_feature_is_unseen_stays_small(seed: int) -> None:
     """Without the prior codes are up to hundreds of times the usual, and the basis learns them."""
-    V, seen, U = lonely(seed)
+    V, observed, U = lonely(seed)
     tracker = PetrelsADMM()
-    state, track = tracker.step(tracker.init(np.linalg.qr(U)[0]), V, seen)
+    state, track = tracker.step(tracker.init(np.linalg.qr(U)[0]), V, observed)
     size = np.linalg.norm(track.H, axis=0)
     assert size.max() < 10 * np.median(size)
-    low_rank = state.U @ tracker.encoder(state).encode(V, state.U, seen=seen).H
+    low_rank = state.U @ tracker.encoder(state).encode(V, state.U, observed=observed).H
     assert np.abs(low_rank).max() < 2 * np.abs(V).max()
 
 

@@ -26,7 +26,7 @@ Array = Any
 
 
 def samples(seed: int, F: int = 25, K: int = 3, B: int = 6) -> tuple[Array, Array, Array]:
-    """Return a basis, dirty samples as rows, and which of their entries are seen."""
+    """Return a basis, dirty samples as rows, and which of their entries are observed."""
     rng = np.random.default_rng(seed)
     P = np.linalg.qr(rng.normal(size=(F, K)))[0]
     V = 5.0 * rng.normal(size=(B, K)) @ P.T + 0.05 * rng.normal(size=(B, F))
@@ -34,14 +34,14 @@ def samples(seed: int, F: int = 25, K: int = 3, B: int = 6) -> tuple[Array, Arra
     return P, V, rng.random((B, F)) < 0.85
 
 
-def recover(V: Array, seen: Array, P: Array, bound: float, cut: float) -> Recovered:
+def recover(V: Array, observed: Array, P: Array, bound: float, cut: float) -> Recovered:
     senses = Sensing(3.0, noise_bound=bound, support_threshold=cut)
-    return senses.recover(V, seen, P, np.zeros(2), 0.0)
+    return senses.recover(V, observed, P, np.zeros(2), 0.0)
 
 
 def columns(stream: SubspaceStream, dtype: Any = np.float64) -> tuple[Array, Array]:
-    seen = ~np.isnan(stream.X).T
-    return np.nan_to_num(stream.X).T.astype(dtype), seen
+    observed = ~np.isnan(stream.X).T
+    return np.nan_to_num(stream.X).T.astype(dtype), observed
 
 
 def random_basis(seed: int, F: int, K: int) -> Array:
@@ -54,9 +54,9 @@ def random_basis(seed: int, F: int, K: int) -> Array:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("bound", [0.03, 0.1, 0.3, 2.0])
 def test_sensed_outliers_are_those_of_cvxpy(seed: int, bound: float) -> None:
-    P, V, seen = samples(seed)
+    P, V, observed = samples(seed)
     Psi = np.eye(len(P)) - P @ P.T
-    for v, there in zip(V, seen, strict=True):
+    for v, there in zip(V, observed, strict=True):
         x = cp.Variable(len(v))  # gaps are a known part of the support, which costs nothing
         problem = cp.Problem(
             cp.Minimize(cp.norm1(x[there])), [cp.norm(Psi @ (np.where(there, v, 0.0) - x)) <= bound]
@@ -102,9 +102,9 @@ def test_sensing_has_no_duality_gap(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_kernel_is_its_twin(seed: int) -> None:
-    P, V, seen = samples(seed, B=3)
-    found = recover(V, seen, P, 0.3, 0.2)
-    for v, there, h, r in zip(V, seen, found.H, found.R, strict=True):
+    P, V, observed = samples(seed, B=3)
+    found = recover(V, observed, P, 0.3, 0.2)
+    for v, there, h, r in zip(V, observed, found.H, found.R, strict=True):
         codes, outliers = reference.recover_sparse(v[there], P[there], 0.3, 0.2)
         np.testing.assert_allclose(h, codes, atol=1e-7)
         np.testing.assert_allclose(r[there], outliers, atol=1e-7)
@@ -112,9 +112,9 @@ def test_kernel_is_its_twin(seed: int) -> None:
 
 
 def test_codes_are_least_squares_on_what_is_no_outlier() -> None:
-    P, V, seen = samples(7, F=60, B=20)
-    found = recover(V, seen, P, 0.4, 0.2)
-    for v, there, h, r, error in zip(V, seen, *found, strict=True):
+    P, V, observed = samples(7, F=60, B=20)
+    found = recover(V, observed, P, 0.4, 0.2)
+    for v, there, h, r, error in zip(V, observed, *found, strict=True):
         clean = there & (r == 0.0)
         best = np.linalg.lstsq(P[clean], v[clean], rcond=None)[0]
         np.testing.assert_allclose(h, best, atol=1e-10)
@@ -127,14 +127,14 @@ def test_level_follows_the_noise_and_finds_itself() -> None:
     P = np.linalg.qr(rng.normal(size=(200, 3)))[0]
     V = 20.0 * rng.normal(size=(300, 3)) @ P.T + 0.1 * rng.normal(size=(300, 200))
     V += np.where(rng.random(V.shape) < 0.05, 10.0, 0.0)
-    level, seen = np.zeros(2), np.ones(V.shape, dtype=bool)
-    found = Sensing(3.0).recover(V, seen, P, level, 60.0)
+    level, observed = np.zeros(2), np.ones(V.shape, dtype=bool)
+    found = Sensing(3.0).recover(V, observed, P, level, 60.0)
     assert level[0] == pytest.approx(0.1, rel=0.1)
     assert level[1] == 60.0
     planted = np.abs(V - V @ P @ P.T) > 5.0
     assert (found.R[planted] != 0.0).all()
     assert np.count_nonzero(found.R) < 1.05 * np.count_nonzero(planted)
-    alone = Sensing(3.0).recover(V, seen, P, np.zeros(2), 0.0)  # each sample has its own level
+    alone = Sensing(3.0).recover(V, observed, P, np.zeros(2), 0.0)  # each sample has its own level
     assert np.mean((alone.R != 0.0) == (found.R != 0.0)) > 0.995
 
 
@@ -151,10 +151,10 @@ def test_many_features_have_their_median_from_some() -> None:
 @pytest.mark.parametrize("count", [0, 1, 3, 4])
 def test_few_entries_do_no_harm(count: int) -> None:
     P, V, _ = samples(10)
-    seen = np.zeros(V.shape, dtype=bool)
-    seen[:, :count] = True
+    observed = np.zeros(V.shape, dtype=bool)
+    observed[:, :count] = True
     level = np.array([0.1, 5.0])
-    found = Sensing(3.0).recover(V, seen, P, level, 60.0)
+    found = Sensing(3.0).recover(V, observed, P, level, 60.0)
     assert np.isfinite(found.H).all()
     assert np.isnan(found.error).all() == (count <= 3)
     assert (level[1] == 5.0) == (count <= 3)
@@ -208,10 +208,10 @@ def test_window_recovers_and_doubts_a_feature_that_is_all_outliers() -> None:
     wrong = U.copy()
     wrong[3] = 0.0
     window = Window.empty(40, (15, 2), np.float64)
-    seen = rng.random((40, 15)) < 0.9
+    observed = rng.random((40, 15)) < 0.9
     flags = np.zeros((40, 15))
     flags[:, 3], flags[:5, 7] = 1.0, 1.0
-    window.put(0, V.T, seen, Recovered(H.T, flags, np.zeros(40)))
+    window.put(0, V.T, observed, Recovered(H.T, flags, np.zeros(40)))
     L = window.recovered(wrong, Sensing(3.0))
     np.testing.assert_allclose(L, V, atol=1e-6)  # the feature is fitted anew
     window.outliers[3, ::2] = False
@@ -236,15 +236,15 @@ def test_trackers_keep_the_contract(tracker: Any) -> None:
 @pytest.mark.parametrize("tracker", TRACKERS)
 def test_block_is_its_columns(tracker: Any, trusted: bool, dtype: Any) -> None:
     stream = subspace_stream(330, 20, 2, jumps=[150], outlier_density=0.1, random_state=0)
-    V, seen = columns(stream, dtype)
-    seen[:, [5, 77]] = False
-    seen[2:, 90] = False
+    V, observed = columns(stream, dtype)
+    observed[:, [5, 77]] = False
+    observed[2:, 90] = False
     made = tracker(window=20, updates=2, trusted=trusted)
     U = random_basis(4, 20, 2).astype(dtype)
-    state, track = made.step(made.init(U), V, seen)
+    state, track = made.step(made.init(U), V, observed)
     one, parts = made.init(U), []
     for t in range(V.shape[1]):
-        one, part = made.step(one, V[:, [t]], seen[:, [t]])
+        one, part = made.step(one, V[:, [t]], observed[:, [t]])
         parts.append(part)
     for a, b in zip(_arrays(state), _arrays(one), strict=True):
         assert np.array_equal(a, b, equal_nan=True)
@@ -260,12 +260,12 @@ def _arrays(state: Any) -> list[Array]:
 
 @pytest.mark.parametrize("tracker", TRACKERS)
 def test_states_and_samples_are_not_changed(tracker: Any) -> None:
-    V, seen = columns(subspace_stream(100, 20, 2, random_state=1))
+    V, observed = columns(subspace_stream(100, 20, 2, random_state=1))
     made = tracker(window=30)
-    state, _ = made.step(made.init(random_basis(5, 20, 2)), V, seen)
-    before = [part.copy() for part in [*_arrays(state), V, seen]]
-    made.step(state, V, seen)
-    for a, b in zip(before, [*_arrays(state), V, seen], strict=True):
+    state, _ = made.step(made.init(random_basis(5, 20, 2)), V, observed)
+    before = [part.copy() for part in [*_arrays(state), V, observed]]
+    made.step(state, V, observed)
+    for a, b in zip(before, [*_arrays(state), V, observed], strict=True):
         assert np.array_equal(a, b, equal_nan=True)
 
 
@@ -273,9 +273,9 @@ def test_states_and_samples_are_not_changed(tracker: Any) -> None:
 def test_samples_that_tell_nothing_leave_the_state_alone(tracker: Any) -> None:
     made = tracker(window=5)
     state, _ = made.step(made.init(random_basis(6, 20, 2)), np.ones((20, 3)))
-    seen = np.zeros((20, 12), dtype=bool)
-    seen[:2, 6:] = True  # no more entries than codes
-    after, track = made.step(state, np.ones((20, 12)), seen)
+    observed = np.zeros((20, 12), dtype=bool)
+    observed[:2, 6:] = True  # no more entries than codes
+    after, track = made.step(state, np.ones((20, 12)), observed)
     for a, b in zip(_arrays(state), _arrays(after), strict=True):
         assert np.array_equal(a, b, equal_nan=True)
     assert np.isnan(track.error).all()
@@ -284,11 +284,11 @@ def test_samples_that_tell_nothing_leave_the_state_alone(tracker: Any) -> None:
 
 @pytest.mark.parametrize("tracker", TRACKERS)
 def test_what_stands_behind_a_gap_does_not_matter(tracker: Any) -> None:
-    V, seen = columns(subspace_stream(200, 20, 2, random_state=2))
+    V, observed = columns(subspace_stream(200, 20, 2, random_state=2))
     made = tracker(window=30)
     ends = [
-        made.step(made.init(random_basis(7, 20, 2)), data, seen)
-        for data in (V, np.where(seen, V, -1e9))
+        made.step(made.init(random_basis(7, 20, 2)), data, observed)
+        for data in (V, np.where(observed, V, -1e9))
     ]
     assert np.array_equal(ends[0][0].U, ends[1][0].U)
     assert np.array_equal(ends[0][1].R, ends[1][1].R)
@@ -298,10 +298,12 @@ def test_what_stands_behind_a_gap_does_not_matter(tracker: Any) -> None:
 @pytest.mark.parametrize("unit", [1e-6, 1e5])
 def test_units_do_not_matter(tracker: Any, unit: float) -> None:
     stream = subspace_stream(400, 30, 2, outlier_density=0.1, random_state=3)
-    V, seen = columns(stream)
+    V, observed = columns(stream)
     made = tracker(trusted=True)
     U = np.linalg.qr(stream.basis_at(0) + 0.05 * random_basis(8, 30, 2))[0]
-    (a, first), (b, second) = (made.step(made.init(U), V * scale, seen) for scale in (1.0, unit))
+    (a, first), (b, second) = (
+        made.step(made.init(U), V * scale, observed) for scale in (1.0, unit)
+    )
     assert sep(a.U.T, b.U.T) < 1e-9
     np.testing.assert_allclose(second.error, first.error * unit, rtol=1e-4)
     assert np.mean((first.R != 0.0) == (second.R != 0.0)) > 0.9999
@@ -351,16 +353,16 @@ def test_planted_subspace_is_found(tracker: Any, density: float, missing: float,
     stream = subspace_stream(
         1000, 50, 2, outlier_density=density, missing=missing, random_state=seed
     )
-    V, seen = columns(stream)
+    V, observed = columns(stream)
     made = tracker()
-    state, track = made.step(made.init(random_basis(seed, 50, 2)), V, seen)
+    state, track = made.step(made.init(random_basis(seed, 50, 2)), V, observed)
     np.testing.assert_allclose(state.U.T @ state.U, np.eye(2), atol=1e-12)
     # 60 samples at 20 dB allow about (F - K) noise^2 / (60 signal^2) = 3e-4 without gaps
     assert sep(state.U.T, stream.basis_at(999).T) < 1.5e-3
     late = np.arange(1000) >= 500
-    big = (stream.outliers > 5.0).T & seen & late
+    big = (stream.outliers > 5.0).T & observed & late
     assert np.mean(track.R[big] != 0.0) > 0.98
-    none = (stream.outliers == 0.0).T & seen & late
+    none = (stream.outliers == 0.0).T & observed & late
     assert np.mean(track.R[none] != 0.0) < 0.02
 
 
@@ -382,12 +384,12 @@ def test_direction_that_turns_is_followed(tracker: Any, seed: int) -> None:
     H = 7.0 * rng.normal(size=(2, 1500))
     V = np.hstack([before @ H[:, :700], after @ H[:, 700:]]) + 0.1 * rng.normal(size=(50, 1500))
     V += np.where(rng.random(V.shape) < 0.05, rng.uniform(0.0, 30.0, V.shape), 0.0)
-    seen = rng.random(V.shape) < 0.9
+    observed = rng.random(V.shape) < 0.9
     made = tracker()
-    state, _ = made.step(made.init(random_basis(13, 50, 2)), V[:, :700], seen[:, :700])
+    state, _ = made.step(made.init(random_basis(13, 50, 2)), V[:, :700], observed[:, :700])
     assert sep(state.U.T, before.T) < 1e-3
     assert sep(state.U.T, after.T) > 0.02
-    state, _ = made.step(state, V[:, 700:], seen[:, 700:])
+    state, _ = made.step(state, V[:, 700:], observed[:, 700:])
     assert sep(state.U.T, after.T) < 1e-3
 
 
@@ -410,7 +412,7 @@ def test_direction_of_a_single_feature_is_not_added() -> None:
     U = random_basis(17, 30, 2)
     made = ReProCS(window=20, updates=3, trusted=True, noise_bound=10.0, support_threshold=5.0)
     V = U @ (7.0 * rng.normal(size=(2, 40))) + 0.01 * rng.normal(size=(30, 40))
-    V[4] += rng.normal(size=40)  # below the threshold, so that it is seen as a change
+    V[4] += rng.normal(size=40)  # below the threshold, so that it is observed as a change
     state, _ = made.step(made.init(U), V[:, :20])
     assert int(state.counts[1]) == 4
     state, _ = made.step(state, V[:, 20:])
@@ -422,31 +424,31 @@ def test_direction_of_a_single_feature_is_not_added() -> None:
 
 def test_published_thresholds_are_in_the_units_of_the_data() -> None:
     stream = subspace_stream(1000, 50, 2, outlier_density=0.1, random_state=5)
-    V, seen = columns(stream)
+    V, observed = columns(stream)
     made = Norst(noise_bound=1.0, support_threshold=0.5, change_threshold=0.1)
-    state, track = made.step(made.init(random_basis(15, 50, 2)), V, seen)
+    state, track = made.step(made.init(random_basis(15, 50, 2)), V, observed)
     assert sep(state.U.T, stream.basis_at(999).T) < 1.5e-3
     assert np.abs(track.R[track.R != 0.0]).min() > 0.3
-    tiny, _ = made.step(made.init(random_basis(15, 50, 2)), 1e-3 * V, seen)
+    tiny, _ = made.step(made.init(random_basis(15, 50, 2)), 1e-3 * V, observed)
     assert sep(tiny.U.T, stream.basis_at(999).T) > sep(state.U.T, stream.basis_at(999).T)
 
 
 def test_encoder_is_what_the_tracker_does_with_samples() -> None:
     stream = subspace_stream(400, 30, 2, outlier_density=0.1, random_state=6)
-    V, seen = columns(stream)
+    V, observed = columns(stream)
     made = Norst(window=30)
-    state, _ = made.step(made.init(random_basis(16, 30, 2)), V, seen)
+    state, _ = made.step(made.init(random_basis(16, 30, 2)), V, observed)
     encoder = made.encoder(state)
-    codes = encoder.encode(V, state.U, seen=seen)
-    _, track = made.step(state, V[:, :1], seen[:, :1])
+    codes = encoder.encode(V, state.U, observed=observed)
+    _, track = made.step(state, V[:, :1], observed[:, :1])
     np.testing.assert_allclose(codes.H[:, :1], track.H, rtol=1e-12)
-    R = np.where(seen, codes.R, 0.0)
+    R = np.where(observed, codes.R, 0.0)
     np.testing.assert_array_equal(R[:, :1], track.R)
-    np.testing.assert_allclose((V - codes.R)[~seen], (state.U @ codes.H)[~seen], atol=1e-12)
-    inliers = np.where(seen & (R == 0.0), V - state.U @ codes.H, 0.0)
+    np.testing.assert_allclose((V - codes.R)[~observed], (state.U @ codes.H)[~observed], atol=1e-12)
+    inliers = np.where(observed & (R == 0.0), V - state.U @ codes.H, 0.0)
     np.testing.assert_allclose(codes.loss - codes.cost, 0.5 * np.sum(inliers**2, axis=0))
     for t in (0, 17):  # each as if it were alone
-        alone = encoder.encode(V[:, [t]], state.U, seen=seen[:, [t]])
+        alone = encoder.encode(V[:, [t]], state.U, observed=observed[:, [t]])
         assert np.array_equal(alone.H[:, 0], codes.H[:, t])
 
 

@@ -21,9 +21,9 @@ def sample(seed: int, F: int = 20, K: int = 2) -> tuple[Array, Array, Array]:
     return U, v, rng.random((F, 1)) < 0.8
 
 
-def fit(U: Array, v: Array, seen: Array) -> tuple[float, Array, Array]:
+def fit(U: Array, v: Array, observed: Array) -> tuple[float, Array, Array]:
     """Return the least |s|_1 with P(v - U h - s) = 0, the codes, and the multipliers."""
-    there = seen[:, 0]
+    there = observed[:, 0]
     h, s = cp.Variable(U.shape[1]), cp.Variable(int(there.sum()))
     fits = v[there, 0] == U[there] @ h + s
     value = cp.Problem(cp.Minimize(cp.norm1(s)), [fits]).solve(solver=cp.CLARABEL)
@@ -34,26 +34,26 @@ def fit(U: Array, v: Array, seen: Array) -> tuple[float, Array, Array]:
 
 @SEEDS
 def test_codes_have_the_least_absolute_residual(seed: int) -> None:
-    U, v, seen = sample(seed)
-    best, h, _ = fit(U, v, seen)
-    _, track = Roseta(tol=1e-9, max_iter=20000).step(Roseta().init(U), v, seen)
+    U, v, observed = sample(seed)
+    best, h, _ = fit(U, v, observed)
+    _, track = Roseta(tol=1e-9, max_iter=20000).step(Roseta().init(U), v, observed)
     assert np.abs(track.R).sum() == pytest.approx(best, rel=1e-6)
     np.testing.assert_allclose(track.H[:, 0], h, rtol=0, atol=1e-4)
-    np.testing.assert_allclose(track.R[seen], (v - U @ track.H)[seen], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(track.R[observed], (v - U @ track.H)[observed], rtol=0, atol=1e-12)
 
 
 @SEEDS
 def test_a_step_is_the_proximal_point_of_the_augmented_lagrangian(seed: int) -> None:
     """Minimise y'(v - W h - s) + mu |v - W h - s|^2 / 2 + |W - U|^2 / 2 over W numerically."""
-    U, v, seen = sample(seed)
-    _, h, y = fit(U, v, seen)
+    U, v, observed = sample(seed)
+    _, h, y = fit(U, v, observed)
     # Lengths relative to their means, of which there is but one; eta starts at 6 in level 0.
-    h, y, mu = h / np.linalg.norm(h), y / np.sqrt(seen.sum()), 3.0 / (1 + 6)
+    h, y, mu = h / np.linalg.norm(h), y / np.sqrt(observed.sum()), 3.0 / (1 + 6)
     W = cp.Variable(U.shape)
     moved = (U - W) @ h  # v - W h - s, as v = U h + s
     lagrangian = y @ moved + mu / 2 * cp.sum_squares(moved) + cp.sum_squares(W - U) / 2
     cp.Problem(cp.Minimize(lagrangian)).solve(solver=cp.CLARABEL)
-    state, _ = Roseta(3.0, tol=1e-9, max_iter=20000).step(Roseta().init(U), v, seen)
+    state, _ = Roseta(3.0, tol=1e-9, max_iter=20000).step(Roseta().init(U), v, observed)
     assert subspace_error(state.U.T, W.value.T) < 1e-5
     assert subspace_error(state.U.T, U.T) > 0.1, "nothing has moved: the test shows nothing"
 
@@ -73,27 +73,27 @@ def planted(seed: int, n: int, noise: float, size: float = 5.0) -> tuple[Array, 
 def test_a_subspace_is_found_through_gaps_and_outliers(
     seed: int, noise: float, bound: float
 ) -> None:
-    U, V, seen = planted(seed, 3000, noise)
+    U, V, observed = planted(seed, 3000, noise)
     start = np.linalg.qr(np.random.default_rng(seed + 50).normal(size=U.shape))[0]
     for dtype in (np.float64, np.float32):
-        state, _ = Roseta().step(Roseta().init(start.astype(dtype)), V.astype(dtype), seen)
+        state, _ = Roseta().step(Roseta().init(start.astype(dtype)), V.astype(dtype), observed)
         assert subspace_error(state.U.T, U.T) < bound
 
 
 @SEEDS
 def test_a_subspace_that_jumps_is_found_again(seed: int) -> None:
     first, second = planted(seed, 1500, 0.05), planted(seed + 10, 1500, 0.05)
-    V, seen = np.hstack([first[1], second[1]]), np.hstack([first[2], second[2]])
-    state, _ = Roseta().step(Roseta().init(first[0]), V, seen)
+    V, observed = np.hstack([first[1], second[1]]), np.hstack([first[2], second[2]])
+    state, _ = Roseta().step(Roseta().init(first[0]), V, observed)
     assert subspace_error(state.U.T, second[0].T) < 0.15
 
 
 def test_samples_with_large_codes_turn_the_basis_less() -> None:
     """The angle is atan(y h / (1 + mu h^2)): past h = mu^-1/2 it falls."""
-    U, v, seen = sample(0)
+    U, v, observed = sample(0)
     tracker = Roseta(70.0, tol=1e-9, max_iter=20000)
-    start, _ = tracker.step(tracker.init(U), v, seen)
-    once, _ = tracker.step(start, v, seen)
-    far, _ = tracker.step(start, v + 3 * start.U @ (start.U.T @ v), seen)
+    start, _ = tracker.step(tracker.init(U), v, observed)
+    once, _ = tracker.step(start, v, observed)
+    far, _ = tracker.step(start, v + 3 * start.U @ (start.U.T @ v), observed)
     short, long = subspace_error(far.U.T, start.U.T), subspace_error(once.U.T, start.U.T)
     assert 0.0 < short < long

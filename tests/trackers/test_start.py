@@ -19,8 +19,8 @@ def columns(data: Any) -> tuple[Array, Array]:
 
 
 def error(data: Any, K: int, **how: Any) -> float:
-    V, seen = columns(data)
-    U = robust_basis(V, K, seen, **how)
+    V, observed = columns(data)
+    U = robust_basis(V, K, observed, **how)
     np.testing.assert_allclose(U.T @ U, np.eye(K), atol=1e-12)
     return sep(U.T, data.basis_at(0).T)
 
@@ -62,15 +62,15 @@ def test_more_features_than_are_looked_at_first(seed: int) -> None:
 @SEEDS
 @pytest.mark.parametrize("power", [-200, 200])
 def test_units_do_not_matter(seed: int, power: int) -> None:
-    V, seen = columns(subspace_stream(100, 20, 2, outlier_density=0.2, random_state=seed))
-    one, other = robust_basis(V, 2, seen), robust_basis(V * 2.0**power, 2, seen)
+    V, observed = columns(subspace_stream(100, 20, 2, outlier_density=0.2, random_state=seed))
+    one, other = robust_basis(V, 2, observed), robust_basis(V * 2.0**power, 2, observed)
     assert sep(one.T, other.T) < 1e-15
 
 
 def test_what_stands_behind_a_gap_does_not_matter() -> None:
-    V, seen = columns(subspace_stream(100, 20, 2, random_state=0))
-    other = robust_basis(np.where(seen, V, 1e12), 2, seen)
-    assert np.array_equal(robust_basis(V, 2, seen), other)
+    V, observed = columns(subspace_stream(100, 20, 2, random_state=0))
+    other = robust_basis(np.where(observed, V, 1e12), 2, observed)
+    assert np.array_equal(robust_basis(V, 2, observed), other)
 
 
 def test_no_mask_is_a_mask_without_gaps() -> None:
@@ -91,8 +91,8 @@ def test_a_guess_does_no_harm(seed: int) -> None:
 def test_any_size_has_a_basis(F: int, N: int, K: int, dtype: Any) -> None:
     rng = np.random.default_rng(0)
     V = rng.normal(size=(F, N)).astype(dtype)
-    for seen in (None, rng.random(V.shape) < 0.5, np.zeros(V.shape, bool)):
-        U = robust_basis(V, K, seen)
+    for observed in (None, rng.random(V.shape) < 0.5, np.zeros(V.shape, bool)):
+        U = robust_basis(V, K, observed)
         assert U.shape == (F, K)
         assert U.dtype == dtype
         np.testing.assert_allclose(U.T @ U, np.eye(K), atol=1e-5)
@@ -105,8 +105,10 @@ def test_zeros_and_constants_are_endured() -> None:
 
 
 def test_the_same_seed_gives_the_same_basis() -> None:
-    V, seen = columns(subspace_stream(100, 20, 2, random_state=0))
-    assert np.array_equal(robust_basis(V, 2, seen, seed=3), robust_basis(V, 2, seen, seed=3))
+    V, observed = columns(subspace_stream(100, 20, 2, random_state=0))
+    assert np.array_equal(
+        robust_basis(V, 2, observed, seed=3), robust_basis(V, 2, observed, seed=3)
+    )
 
 
 def test_counts_that_are_mostly_zeros_have_a_start() -> None:

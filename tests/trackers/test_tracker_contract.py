@@ -33,14 +33,23 @@ DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
 def stream(dtype: Any = float, F: int = 20, K: int = 3, B: int = 80, seed: int = 0) -> Any:
-    """Return a basis near the truth, dirty samples, and which entries are seen, none to all."""
+    """Return a basis near the truth, dirty samples, and which entries are observed, none to all."""
     rng = np.random.default_rng(seed)
     U = rng.normal(size=(F, K))
     V = U @ rng.normal(size=(K, B)) + 0.1 * rng.normal(size=(F, B))
     V += (rng.random(V.shape) < 0.1) * 10.0
-    seen = rng.random(V.shape) < 0.8
-    seen[:, 5], seen[K:, 6], seen[: F - K - 1, 40], seen[:, 20:30] = False, False, False, True
-    return np.linalg.qr(U + 0.3 * rng.normal(size=U.shape))[0].astype(dtype), V.astype(dtype), seen
+    observed = rng.random(V.shape) < 0.8
+    observed[:, 5], observed[K:, 6], observed[: F - K - 1, 40], observed[:, 20:30] = (
+        False,
+        False,
+        False,
+        True,
+    )
+    return (
+        np.linalg.qr(U + 0.3 * rng.normal(size=U.shape))[0].astype(dtype),
+        V.astype(dtype),
+        observed,
+    )
 
 
 def arrays(state: Any) -> list[Array]:
@@ -80,8 +89,8 @@ def test_a_tracker_is_a_frozen_dataclass_that_needs_no_parameter(name: str) -> N
 
 @EACH
 def test_shapes(tracker: Any) -> None:
-    U, V, seen = stream()
-    state, track = tracker.step(tracker.init(U), V, seen)
+    U, V, observed = stream()
+    state, track = tracker.step(tracker.init(U), V, observed)
     assert isinstance(state, tuple)
     assert "U" in state._fields
     assert all(isinstance(part, np.ndarray) for part in arrays(state))
@@ -90,12 +99,12 @@ def test_shapes(tracker: Any) -> None:
     assert track.H.shape == (3, 80)
     assert track.R.shape == V.shape
     assert track.error.shape == (80,)
-    assert not track.R[~seen].any()
+    assert not track.R[~observed].any()
     assert finite(state)
     assert np.isfinite(track.H).all()
     assert np.isfinite(track.R).all()
-    assert np.array_equal(np.isnan(track.error), seen.sum(axis=0) <= 3)
-    empty, nothing = tracker.step(state, V[:, :0], seen[:, :0])
+    assert np.array_equal(np.isnan(track.error), observed.sum(axis=0) <= 3)
+    empty, nothing = tracker.step(state, V[:, :0], observed[:, :0])
     assert same(empty, state)
     assert nothing.H.shape == (3, 0)
 
@@ -109,12 +118,12 @@ def test_first_state_has_the_basis_that_came(tracker: Any) -> None:
 @EACH
 @DTYPES
 def test_a_block_is_its_columns_one_by_one(tracker: Any, dtype: Any) -> None:
-    U, V, seen = stream(dtype)
-    state, track = tracker.step(tracker.init(U), V, seen)
+    U, V, observed = stream(dtype)
+    state, track = tracker.step(tracker.init(U), V, observed)
     for cuts in (range(81), [0, 1, 33, 34, 80]):
         lone, tracks = tracker.init(U), []
         for start, stop in pairwise(cuts):
-            lone, one = tracker.step(lone, V[:, start:stop], seen[:, start:stop])
+            lone, one = tracker.step(lone, V[:, start:stop], observed[:, start:stop])
             tracks.append(one)
         assert same(state, lone)
         for whole, pieces in zip(track, zip(*tracks, strict=True), strict=True):
@@ -124,33 +133,33 @@ def test_a_block_is_its_columns_one_by_one(tracker: Any, dtype: Any) -> None:
 @EACH
 @DTYPES
 def test_precision_stays(tracker: Any, dtype: Any) -> None:
-    U, V, seen = stream(dtype)
-    state, track = tracker.step(tracker.init(U), V, seen)
+    U, V, observed = stream(dtype)
+    state, track = tracker.step(tracker.init(U), V, observed)
     assert {state.U.dtype, track.H.dtype, track.R.dtype} == {np.dtype(dtype)}
-    codes = tracker.encoder(state).encode(V, state.U, seen=seen)
+    codes = tracker.encoder(state).encode(V, state.U, observed=observed)
     assert {codes.H.dtype, codes.R.dtype, codes.loss.dtype} == {np.dtype(dtype)}
-    state, track = tracker.step(state, V.astype(float), seen)
+    state, track = tracker.step(state, V.astype(float), observed)
     assert {state.U.dtype, track.H.dtype, track.R.dtype} == {np.dtype(dtype)}
 
 
 @EACH
 def test_nothing_that_came_is_changed(tracker: Any) -> None:
-    U, V, seen = stream()
+    U, V, observed = stream()
     first = tracker.init(U)
-    state, _ = tracker.step(first, V, seen)
-    before = [array.copy() for array in [*arrays(first), *arrays(state), U, V, seen]]
-    tracker.step(first, V, seen)
-    tracker.step(state, V, seen)
-    tracker.encoder(state).encode(V, state.U, seen=seen)
-    after = [*arrays(first), *arrays(state), U, V, seen]
+    state, _ = tracker.step(first, V, observed)
+    before = [array.copy() for array in [*arrays(first), *arrays(state), U, V, observed]]
+    tracker.step(first, V, observed)
+    tracker.step(state, V, observed)
+    tracker.encoder(state).encode(V, state.U, observed=observed)
+    after = [*arrays(first), *arrays(state), U, V, observed]
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, after, strict=True))
 
 
 @EACH
 def test_what_stands_behind_a_gap_does_not_matter(tracker: Any) -> None:
-    U, V, seen = stream()
-    one = tracker.step(tracker.init(U), V, seen)
-    other = tracker.step(tracker.init(U), np.where(seen, V, -1e9), seen)
+    U, V, observed = stream()
+    one = tracker.step(tracker.init(U), V, observed)
+    other = tracker.step(tracker.init(U), np.where(observed, V, -1e9), observed)
     assert same(one[0], other[0])
     assert same(one[1], other[1])
     full = tracker.step(tracker.init(U), V)
@@ -159,8 +168,8 @@ def test_what_stands_behind_a_gap_does_not_matter(tracker: Any) -> None:
 
 @EACH
 def test_samples_without_any_entry_leave_the_state_alone(tracker: Any) -> None:
-    U, V, seen = stream()
-    learned, _ = tracker.step(tracker.init(U), V, seen)
+    U, V, observed = stream()
+    learned, _ = tracker.step(tracker.init(U), V, observed)
     for state in (tracker.init(U), learned):
         after, track = tracker.step(state, V[:, :2], np.zeros((20, 2), bool))
         assert same(after, state)
@@ -174,13 +183,13 @@ def test_samples_without_any_entry_leave_the_state_alone(tracker: Any) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_hardly_more_entries_than_codes(tracker: Any, dtype: Any, count: int) -> None:
     U, V, _ = stream(dtype)
-    seen = np.zeros(V.shape, bool)
-    seen[:count] = True
-    state, track = tracker.step(tracker.init(U), V, seen)
+    observed = np.zeros(V.shape, bool)
+    observed[:count] = True
+    state, track = tracker.step(tracker.init(U), V, observed)
     assert finite(state)
     assert np.isfinite(track.H).all()
     assert np.isnan(track.error).all() == (count <= 3)
-    codes = tracker.encoder(state).encode(V, state.U, seen=seen)
+    codes = tracker.encoder(state).encode(V, state.U, observed=observed)
     assert np.isfinite(codes.H).all()
     if tracker.name != "orpca" and count <= 3:  # whose ridge is no small one
         expected = np.linalg.pinv(U[:count].astype(float)) @ V[:count, 0]
@@ -189,15 +198,15 @@ def test_hardly_more_entries_than_codes(tracker: Any, dtype: Any, count: int) ->
 
 @EACH
 def test_codes_of_a_sample_do_not_depend_on_others(tracker: Any) -> None:
-    U, V, seen = stream()
-    state, _ = tracker.step(tracker.init(U), V, seen)
+    U, V, observed = stream()
+    state, _ = tracker.step(tracker.init(U), V, observed)
     encoder = tracker.encoder(state)
     assert isinstance(encoder, Encoder)
-    whole = encoder.encode(V, state.U, seen=seen)
+    whole = encoder.encode(V, state.U, observed=observed)
     if getattr(tracker, "solver", "") != "admm":  # the paper's cap is low for gross outliers
         assert whole.solved.all()
     for b in range(0, 80, 7):
-        lone = encoder.encode(V[:, [b]], state.U, seen=seen[:, [b]])
+        lone = encoder.encode(V[:, [b]], state.U, observed=observed[:, [b]])
         # Products of one column and of many are rounded differently by BLAS.
         np.testing.assert_allclose(lone.H[:, 0], whole.H[:, b], rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(lone.R[:, 0], whole.R[:, b], rtol=1e-12, atol=1e-12)
@@ -206,20 +215,20 @@ def test_codes_of_a_sample_do_not_depend_on_others(tracker: Any) -> None:
 
 @EACH
 def test_over_gaps_an_outlier_makes_up_for_what_is_not_there(tracker: Any) -> None:
-    U, V, seen = stream()
-    state, _ = tracker.step(tracker.init(U), V, seen)
-    codes = tracker.encoder(state).encode(V, state.U, seen=seen)
-    np.testing.assert_allclose((V - codes.R)[~seen], (state.U @ codes.H)[~seen], atol=1e-12)
+    U, V, observed = stream()
+    state, _ = tracker.step(tracker.init(U), V, observed)
+    codes = tracker.encoder(state).encode(V, state.U, observed=observed)
+    np.testing.assert_allclose((V - codes.R)[~observed], (state.U @ codes.H)[~observed], atol=1e-12)
 
 
 @pytest.mark.parametrize("tracker", WITHOUT_UNITS, ids=repr)
 @pytest.mark.parametrize("power", [-300, -20, 20, 300])
 def test_units_do_not_matter(tracker: Any, power: int) -> None:
     """A power of two is exact in floating point: the same numbers come out, to the last bit."""
-    U, V, seen = stream()
+    U, V, observed = stream()
     scale = 2.0**power
-    one, track = tracker.step(tracker.init(U), V, seen)
-    other, scaled = tracker.step(tracker.init(U), V * scale, seen)
+    one, track = tracker.step(tracker.init(U), V, observed)
+    other, scaled = tracker.step(tracker.init(U), V * scale, observed)
     assert np.array_equal(one.U, other.U)
     assert np.array_equal(track.H * scale, scaled.H)
     assert np.array_equal(track.R * scale, scaled.R)
@@ -228,8 +237,8 @@ def test_units_do_not_matter(tracker: Any, power: int) -> None:
 
 @EACH
 def test_samples_of_zeros_are_endured(tracker: Any) -> None:
-    U, V, seen = stream()
-    for start in (tracker.init(U), tracker.step(tracker.init(U), V, seen)[0]):
+    U, V, observed = stream()
+    for start in (tracker.init(U), tracker.step(tracker.init(U), V, observed)[0]):
         state, track = tracker.step(start, np.zeros((20, 60)))
         assert finite(state)
         assert not track.H.any()
@@ -241,10 +250,10 @@ def test_samples_of_zeros_are_endured(tracker: Any) -> None:
 
 @EACH
 def test_memory_is_bounded(tracker: Any) -> None:
-    U, V, seen = stream()
+    U, V, observed = stream()
     state, sizes = tracker.init(U), set()
     for _ in range(4):
-        state, _ = tracker.step(state, V, seen)
+        state, _ = tracker.step(state, V, observed)
         sizes.add(tuple(array.nbytes for array in arrays(state)))
     assert len(sizes) == 1
 

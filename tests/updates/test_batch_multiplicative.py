@@ -58,25 +58,25 @@ with_gaps = pytest.mark.parametrize("gaps", [False, True], ids=["full", "gaps"])
 
 
 def data(loss: Any, gaps: bool = False, seed: int = 0, dtype: Any = np.float64) -> Any:
-    """Return noisy data with zeros, a sample without entries, and one of which nothing is seen."""
+    """Return noisy data with zeros, a sample of zeros, and a sample without observed entries."""
     rng = np.random.default_rng(seed)
     V = rng.gamma(0.5, 2.0, (F, K)) @ rng.gamma(0.7, 1.0, (K, N)) * rng.gamma(2.0, 0.5, (F, N))
     if loss.domain.closed:
         V *= rng.random(V.shape) < 0.8
         V[:, 3] = 0.0
-    seen = rng.random(V.shape) < 0.8 if gaps else None
-    if seen is not None:
-        seen[:, 5] = False
-        V = np.where(seen, V, 0.0)
+    observed = rng.random(V.shape) < 0.8 if gaps else None
+    if observed is not None:
+        observed[:, 5] = False
+        V = np.where(observed, V, 0.0)
     V = np.maximum(V, 0.0 if loss.domain.closed else 1e-6)
     W = rng.random((F, K))
     W[:2, 0] = 0.0
-    return V.astype(dtype), np.asfortranarray(W.astype(dtype)), seen
+    return V.astype(dtype), np.asfortranarray(W.astype(dtype)), observed
 
 
-def cut(V: Array, seen: Array | None, *places: int) -> list[Any]:
+def cut(V: Array, observed: Array | None, *places: int) -> list[Any]:
     ends = [0, *places, V.shape[1]]
-    return [(V[:, a:b], None if seen is None else seen[:, a:b]) for a, b in pairwise(ends)]
+    return [(V[:, a:b], None if observed is None else observed[:, a:b]) for a, b in pairwise(ends)]
 
 
 def run(method: Any, blocks: Any, W: Array, rounds: int) -> tuple[Array, Array, Array]:
@@ -97,9 +97,9 @@ def run(method: Any, blocks: Any, W: Array, rounds: int) -> tuple[Array, Array, 
 @with_gaps
 def test_no_round_raises_the_objective(label: str, setting: str, gaps: bool) -> None:
     loss = LOSSES[label]
-    V, W0, seen = data(loss, gaps)
+    V, W0, observed = data(loss, gaps)
     method = BatchMultiplicative(loss, **SETTINGS[setting])
-    W, H, values = run(method, cut(V, seen, 17), W0, 30)
+    W, H, values = run(method, cut(V, observed, 17), W0, 30)
     assert np.all(np.isfinite(values))
     assert np.all(np.diff(values) <= 1e-12 * values[:-1])
     assert values[-1] < 0.97 * values[0]
@@ -111,16 +111,16 @@ def test_no_round_raises_the_objective(label: str, setting: str, gaps: bool) -> 
 @every_loss
 def test_both_halves_of_a_round_descend(label: str) -> None:
     loss = LOSSES[label]
-    V, W, seen = data(loss, gaps=True)
+    V, W, observed = data(loss, gaps=True)
     method = BatchMultiplicative(loss, code_l1=0.05, code_l2=0.02)
-    blocks = [(V, seen)]
+    blocks = [(V, observed)]
     W, H = method.start(blocks, W)
     value = method.objective(blocks, W, H)
     for _ in range(10):
-        H = method.encode(V, W, H, seen)
+        H = method.encode(V, W, H, observed)
         half = method.objective(blocks, W, H)
         assert half <= value * (1 + 1e-12)
-        W, size = method.move(W, method.parts(V, W, H, seen))
+        W, size = method.move(W, method.parts(V, W, H, observed))
         H = H * size[:, None]
         value = method.objective(blocks, W, H)
         assert value <= half * (1 + 1e-12)
@@ -130,10 +130,10 @@ def test_both_halves_of_a_round_descend(label: str) -> None:
 @with_gaps
 def test_single_precision_descends_to_the_same_place(label: str, gaps: bool) -> None:
     loss = LOSSES[label]
-    V, W, seen = data(loss, gaps, dtype=np.float32)
+    V, W, observed = data(loss, gaps, dtype=np.float32)
     method = BatchMultiplicative(loss, code_l1=0.05)
-    narrow = run(method, [(V, seen)], W, 20)
-    wide = run(method, [(V.astype(np.float64), seen)], W.astype(np.float64), 20)
+    narrow = run(method, [(V, observed)], W, 20)
+    wide = run(method, [(V.astype(np.float64), observed)], W.astype(np.float64), 20)
     assert narrow[0].dtype == narrow[1].dtype == np.float32
     assert np.all(np.diff(narrow[2]) <= 1e-5 * narrow[2][:-1])
     assert narrow[2][-1] == pytest.approx(wide[2][-1], rel=1e-2)
@@ -164,13 +164,21 @@ def test_the_price_is_that_of_the_rescaled_problem(setting: str) -> None:
 # --- the same by other means -------------------------------------------------------------------
 
 
-def naive_round(V: Array, W: Array, H: Array, seen: Array, beta: float) -> tuple[Array, Array]:
+def naive_round(V: Array, W: Array, H: Array, observed: Array, beta: float) -> tuple[Array, Array]:
     """Return a round of Fevotte and Idier's updates, each entry weighted by a mask."""
     power = 1.0 / (2.0 - beta) if beta < 1.0 else 1.0 / (beta - 1.0) if beta > 2.0 else 1.0
     P = W @ H
-    H = H * ((W.T @ (seen * V * P ** (beta - 2.0))) / (W.T @ (seen * P ** (beta - 1.0)))) ** power
+    H = (
+        H
+        * ((W.T @ (observed * V * P ** (beta - 2.0))) / (W.T @ (observed * P ** (beta - 1.0))))
+        ** power
+    )
     P = W @ H
-    W = W * (((seen * V * P ** (beta - 2.0)) @ H.T) / ((seen * P ** (beta - 1.0)) @ H.T)) ** power
+    W = (
+        W
+        * (((observed * V * P ** (beta - 2.0)) @ H.T) / ((observed * P ** (beta - 1.0)) @ H.T))
+        ** power
+    )
     size = np.linalg.norm(W, axis=0)
     return W / size, H * size[:, None]
 
@@ -180,13 +188,13 @@ def naive_round(V: Array, W: Array, H: Array, seen: Array, beta: float) -> tuple
 def test_beta_divergences_are_the_textbooks(beta: float, gaps: bool) -> None:
     rng = np.random.default_rng(1)
     V, W = 0.1 + rng.gamma(1.0, 1.0, (F, N)), 0.1 + rng.random((F, K))
-    seen = rng.random((F, N)) < 0.7 if gaps else None
-    mask = np.ones((F, N)) if seen is None else seen.astype(float)
+    observed = rng.random((F, N)) < 0.7 if gaps else None
+    mask = np.ones((F, N)) if observed is None else observed.astype(float)
     method = BatchMultiplicative(Beta(beta))
-    W, H = method.start([(V, seen)], W)
+    W, H = method.start([(V, observed)], W)
     naive = W, H
     for _ in range(15):
-        W, H = method.sweep(cut(V, seen, 10, 11), W, H)
+        W, H = method.sweep(cut(V, observed, 10, 11), W, H)
         naive = naive_round(V, *naive, mask, beta)
         np.testing.assert_allclose(W, naive[0], rtol=1e-9)
         np.testing.assert_allclose(H, naive[1], rtol=1e-9)
@@ -194,18 +202,18 @@ def test_beta_divergences_are_the_textbooks(beta: float, gaps: bool) -> None:
 
 @with_gaps
 def test_huber_is_iteratively_reweighted(gaps: bool) -> None:
-    V, W, seen = data(LOSSES["huber"], gaps, seed=2)
+    V, W, observed = data(LOSSES["huber"], gaps, seed=2)
     W = W + 0.1
-    mask = np.ones((F, N)) if seen is None else seen.astype(float)
+    mask = np.ones((F, N)) if observed is None else observed.astype(float)
     kept = mask.any(axis=0) & V.any(axis=0)
-    V, mask, seen = V[:, kept], mask[:, kept], None if seen is None else seen[:, kept]
+    V, mask, observed = V[:, kept], mask[:, kept], None if observed is None else observed[:, kept]
     method = BatchMultiplicative(Huber(alpha=0.4))
-    W, H = method.start([(V, seen)], W)
+    W, H = method.start([(V, observed)], W)
 
     def weights(W: Array, H: Array) -> Array:
         return mask * 0.4 / np.maximum(np.abs(V - W @ H), 0.4)
 
-    mine = method.sweep([(V, seen)], W, H)
+    mine = method.sweep([(V, observed)], W, H)
     weight = weights(W, H)
     H = H * (W.T @ (weight * V)) / (W.T @ (weight * (W @ H)))
     weight = weights(W, H)
@@ -219,23 +227,23 @@ def test_huber_is_iteratively_reweighted(gaps: bool) -> None:
 @with_gaps
 def test_blocks_do_not_matter(label: str, gaps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     loss = LOSSES[label]
-    V, W, seen = data(loss, gaps)
+    V, W, observed = data(loss, gaps)
     method = BatchMultiplicative(loss, code_l1=0.1, code_l2=0.1)
-    whole = run(method, [(V, seen)], W, 8)
-    many = run(method, cut(V, seen, 1, 9, 10, 31), W, 8)
+    whole = run(method, [(V, observed)], W, 8)
+    many = run(method, cut(V, observed, 1, 9, 10, 31), W, 8)
     monkeypatch.setattr("thalweg.updates.batch_multiplicative._ENTRIES", 1)
-    pieces = run(method, [(V, seen)], W, 8)
+    pieces = run(method, [(V, observed)], W, 8)
     for other in (many, pieces):
         for one, two in zip(whole, other, strict=True):
             np.testing.assert_allclose(two, one, rtol=1e-7, atol=1e-10)
 
 
 def test_parts_add_up() -> None:
-    V, W, seen = data(KL(), gaps=True)
+    V, W, observed = data(KL(), gaps=True)
     method = BatchMultiplicative(code_l1=0.1, code_l2=0.1, constraint=Simplex())
-    blocks = cut(V, seen, 12, 30)
+    blocks = cut(V, observed, 12, 30)
     W, H = method.start(blocks, W)
-    whole = method.parts(V, W, H, seen)
+    whole = method.parts(V, W, H, observed)
     a, b, c = (
         method.parts(*block[:1], W, H[:, part], block[1])
         for block, part in zip(blocks, (slice(12), slice(12, 30), slice(30, N)), strict=True)
@@ -262,9 +270,9 @@ def test_sparse_is_dense(label: str, setting: str) -> None:
 
 @pytest.mark.parametrize("garbage", [1e3, 0.5])
 def test_what_stands_at_a_gap_does_not_matter(garbage: float) -> None:
-    V, W, seen = data(Beta(1.5), gaps=True)
+    V, W, observed = data(Beta(1.5), gaps=True)
     method = BatchMultiplicative(Beta(1.5))
-    clean, dirty = (run(method, [(v, seen)], W, 5) for v in (V, np.where(seen, V, garbage)))
+    clean, dirty = (run(method, [(v, observed)], W, 5) for v in (V, np.where(observed, V, garbage)))
     np.testing.assert_allclose(dirty[0], clean[0], rtol=1e-9)
 
 
@@ -276,7 +284,7 @@ def test_what_stands_at_a_gap_does_not_matter(garbage: float) -> None:
 @with_gaps
 def test_degenerate_problems(label: str, case: str, gaps: bool) -> None:
     loss = LOSSES[label]
-    V, W, seen = data(loss, gaps, seed=6)
+    V, W, observed = data(loss, gaps, seed=6)
     match case:
         case "zero-data":
             V = np.full_like(V, 0.0 if loss.domain.closed else 1.0)
@@ -285,8 +293,8 @@ def test_degenerate_problems(label: str, case: str, gaps: bool) -> None:
         case "zero-dictionary":
             W = np.zeros_like(W)
         case "one-sample":
-            V, seen = V[:, :1], None if seen is None else seen[:, :1]
-    W, H, values = run(BatchMultiplicative(loss, code_l1=0.1), [(V, seen)], W, 10)
+            V, observed = V[:, :1], None if observed is None else observed[:, :1]
+    W, H, values = run(BatchMultiplicative(loss, code_l1=0.1), [(V, observed)], W, 10)
     assert np.all(np.isfinite(W))
     assert np.all(np.isfinite(H))
     assert np.all(np.diff(values) <= 1e-12 * values[:-1])
@@ -311,13 +319,13 @@ def test_zeros_of_a_start_may_grow_where_the_loss_needs_them() -> None:
 
 
 def test_inputs_are_left_alone() -> None:
-    V, W, seen = data(KL(), gaps=True)
+    V, W, observed = data(KL(), gaps=True)
     method = BatchMultiplicative(code_l1=0.1)
-    start, H = method.start([(V, seen)], W)
-    copies = [x.copy() for x in (V, W, seen, start, H)]
-    method.sweep([(V, seen)], start, H)
-    method.objective([(V, seen)], start, H)
-    for x, before in zip((V, W, seen, start, H), copies, strict=True):
+    start, H = method.start([(V, observed)], W)
+    copies = [x.copy() for x in (V, W, observed, start, H)]
+    method.sweep([(V, observed)], start, H)
+    method.objective([(V, observed)], start, H)
+    for x, before in zip((V, W, observed, start, H), copies, strict=True):
         assert np.array_equal(x, before)
 
 

@@ -35,16 +35,16 @@ with_gaps = pytest.mark.parametrize("gaps", [False, True], ids=["full", "gaps"])
 
 
 def data(gaps: bool = False, seed: int = 0) -> tuple[Array, Array, Array | None]:
-    """Return data with outliers, zeros, a sample of nothing, and one of which nothing is seen."""
+    """Return data with outliers, zeros, a zero sample, and one without observed entries."""
     rng = np.random.default_rng(seed)
     V = rng.gamma(0.7, 1.0, (F, K)) @ rng.gamma(1.0, 1.0, (K, N))
     V += (rng.random(V.shape) < 0.2) * rng.exponential(3.0, V.shape)
     V[:, 3] = 0.0
-    seen = rng.random(V.shape) < 0.8 if gaps else None
-    if seen is not None:
-        seen[:, 5] = False
-        V = np.where(seen, V, 0.0)
-    return V, np.asfortranarray(0.05 + rng.random((F, K))), seen
+    observed = rng.random(V.shape) < 0.8 if gaps else None
+    if observed is not None:
+        observed[:, 5] = False
+        V = np.where(observed, V, 0.0)
+    return V, np.asfortranarray(0.05 + rng.random((F, K))), observed
 
 
 def rounds(method: Any, blocks: Any, W: Array, count: int) -> tuple[Array, Array, list[float]]:
@@ -85,10 +85,10 @@ def test_the_smoothed_loss_is_a_bound_that_weighted_squares_touch(loss: Any) -> 
 @pytest.mark.parametrize("setting", SETTINGS)
 @with_gaps
 def test_no_round_raises_the_smoothed_objective(loss: Any, setting: str, gaps: bool) -> None:
-    V, W0, seen = data(gaps)
+    V, W0, observed = data(gaps)
     method = BatchReweighted(loss, **SETTINGS[setting])
-    blocks = [(V[:, :11], None if seen is None else seen[:, :11])]
-    blocks += [(V[:, 11:], None if seen is None else seen[:, 11:])]
+    blocks = [(V[:, :11], None if observed is None else observed[:, :11])]
+    blocks += [(V[:, 11:], None if observed is None else observed[:, 11:])]
     W, H, values = rounds(method, blocks, W0, 60)
     assert np.all(np.diff(values) <= 1e-12 * np.array(values[:-1]))
     assert values[-1] < values[0]
@@ -102,13 +102,13 @@ def test_no_round_raises_the_smoothed_objective(loss: Any, setting: str, gaps: b
 @with_gaps
 def test_a_round_is_weighted_least_squares(loss: Any, gaps: bool) -> None:
     """Sample by sample, then row by row, with SciPy's solver."""
-    V, W, seen = data(gaps, seed=1)
+    V, W, observed = data(gaps, seed=1)
     kept = (V != 0.0).any(axis=0)
-    V, mask = V[:, kept], np.ones_like(V[:, kept]) if seen is None else seen[:, kept] + 0.0
-    seen = None if seen is None else seen[:, kept]
+    V, mask = V[:, kept], np.ones_like(V[:, kept]) if observed is None else observed[:, kept] + 0.0
+    observed = None if observed is None else observed[:, kept]
     method = BatchReweighted(loss, smoothing=0.05)
-    W, H = method.start([(V, seen)], W)
-    mine = method.sweep([(V, seen)], W, H)
+    W, H = method.start([(V, observed)], W)
+    mine = method.sweep([(V, observed)], W, H)
 
     def weights(W: Array, H: Array) -> Array:
         u = mask * (V - W @ H)
@@ -146,22 +146,23 @@ def test_a_box_is_met_by_bounded_least_squares() -> None:
 @every_loss
 @with_gaps
 def test_blocks_do_not_matter(loss: Any, gaps: bool) -> None:
-    V, W, seen = data(gaps, seed=3)
+    V, W, observed = data(gaps, seed=3)
     method = BatchReweighted(loss, code_l1=0.1)
     cuts = [
-        (V[:, a:b], None if seen is None else seen[:, a:b]) for a, b in pairwise([0, 1, 9, 20, N])
+        (V[:, a:b], None if observed is None else observed[:, a:b])
+        for a, b in pairwise([0, 1, 9, 20, N])
     ]
-    whole, many = (rounds(method, blocks, W, 8) for blocks in ([(V, seen)], cuts))
+    whole, many = (rounds(method, blocks, W, 8) for blocks in ([(V, observed)], cuts))
     for one, two in zip(whole, many, strict=True):
         np.testing.assert_allclose(two, one, rtol=1e-7, atol=1e-9)
 
 
 @every_loss
 def test_single_precision_ends_in_the_same_place(loss: Any) -> None:
-    V, W, seen = data(gaps=True, seed=4)
-    wide = rounds(BatchReweighted(loss), [(V, seen)], W, 150)
+    V, W, observed = data(gaps=True, seed=4)
+    wide = rounds(BatchReweighted(loss), [(V, observed)], W, 150)
     narrow = rounds(
-        BatchReweighted(loss), [(V.astype(np.float32), seen)], W.astype(np.float32), 150
+        BatchReweighted(loss), [(V.astype(np.float32), observed)], W.astype(np.float32), 150
     )
     assert narrow[0].dtype == narrow[1].dtype == np.float32
     assert narrow[2][-1] == pytest.approx(wide[2][-1], rel=1e-2)

@@ -19,20 +19,20 @@ CUTS = [slice(0, 7), slice(7, 8), slice(8, 30), slice(30, 41)]
 
 
 def problem(gaps: bool) -> tuple[Any, Any, Any]:
-    """Return samples, a dictionary, and where entries were seen."""
+    """Return samples, a dictionary, and where entries were observed."""
     rng = np.random.default_rng(0)
     W = rng.dirichlet(np.ones(6), 3).T
     V = 5.0 * W @ rng.gamma(1.0, 1.0, (3, 41)) + 0.1 * rng.random((6, 41)) + 0.01
-    seen = rng.random(V.shape) < 0.8 if gaps else None
-    return V if seen is None else np.where(seen, V, 0.0), W, seen
+    observed = rng.random(V.shape) < 0.8 if gaps else None
+    return V if observed is None else np.where(observed, V, 0.0), W, observed
 
 
 def part(codes: Codes, cut: slice) -> Codes:
     return Codes(*(field[..., cut] for field in codes))
 
 
-def masked(seen: Any, cut: slice) -> Any:
-    return None if seen is None else seen[:, cut]
+def masked(observed: Any, cut: slice) -> Any:
+    return None if observed is None else observed[:, cut]
 
 
 def test_the_room_has_both_kinds():
@@ -44,7 +44,7 @@ def test_the_room_has_both_kinds():
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("name", UPDATES)
 def test_blocks_of_a_batch_are_a_batch(name, gaps, forgetting):
-    V, W, seen = problem(gaps)
+    V, W, observed = problem(gaps)
     cls = ROOM[name]
     fading = {"forgetting": forgetting, "fade": 2.0} if hasattr(cls, "forgetting") else {}
     if name == "robust-approximation":
@@ -55,12 +55,12 @@ def test_blocks_of_a_batch_are_a_batch(name, gaps, forgetting):
     state = update.init(W)
     whole, blocks = (W, state), (W, state)
     for _ in range(3):
-        codes = encoder.encode(V, whole[0], seen=seen)
-        whole = update.step(*whole, V, codes, seen)
-        codes = encoder.encode(V, blocks[0], seen=seen)
+        codes = encoder.encode(V, whole[0], observed=observed)
+        whole = update.step(*whole, V, codes, observed)
+        codes = encoder.encode(V, blocks[0], observed=observed)
         cuts = CUTS if name != "subgradient" else [slice(None)]  # its curvature is no sum
         parts = [
-            update.summarise(blocks[0], V[:, cut], part(codes, cut), masked(seen, cut))
+            update.summarise(blocks[0], V[:, cut], part(codes, cut), masked(observed, cut))
             for cut in cuts
         ]
         blocks = update.take_in(*blocks, update.merge(parts))
@@ -73,16 +73,19 @@ def test_blocks_of_a_batch_are_a_batch(name, gaps, forgetting):
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("name", METHODS)
 def test_blocks_of_the_samples_are_all_samples(name, gaps):
-    V, W, seen = problem(gaps)
+    V, W, observed = problem(gaps)
     method = ROOM[name]()
     assert isinstance(method, BlockMethod)
-    whole, centre = method.start(V, W, seen), method.start(V[:, :0], W, masked(seen, slice(0)))
-    states = [method.start(V[:, cut], W, masked(seen, cut)) for cut in CUTS]
+    whole, centre = (
+        method.start(V, W, observed),
+        method.start(V[:, :0], W, masked(observed, slice(0))),
+    )
+    states = [method.start(V[:, cut], W, masked(observed, cut)) for cut in CUTS]
     for _ in range(6):
-        whole = method.advance(V, whole, seen)
+        whole = method.advance(V, whole, observed)
         shared = {field: getattr(centre, field) for field in method.shared}
         visited = [
-            method.visit(V[:, cut], state._replace(**shared), masked(seen, cut))
+            method.visit(V[:, cut], state._replace(**shared), masked(observed, cut))
             for cut, state in zip(CUTS, states, strict=True)
         ]
         states = [state for state, _ in visited]

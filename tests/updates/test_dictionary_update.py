@@ -1,4 +1,4 @@
-"""What every dictionary update promises, and the surrogate against all samples ever seen.
+"""What every dictionary update promises, and the surrogate against all samples ever observed.
 
 Here are those of the model with outliers; those of a divergence have a contract of their own.
 """
@@ -62,8 +62,8 @@ def batches(sizes: list[int], seed: int = 1, scale: float = 1.0) -> list[Array]:
     return found
 
 
-def encode(V: Array, W: Array, seen: Array | None = None) -> Codes:
-    return Fast(outliers=L1(WEIGHT), exit="gap", tol=1e-8).encode(V, W, seen=seen)
+def encode(V: Array, W: Array, observed: Array | None = None) -> Codes:
+    return Fast(outliers=L1(WEIGHT), exit="gap", tol=1e-8).encode(V, W, observed=observed)
 
 
 def keep(V: Array, codes: Codes) -> list[reference.Sample]:
@@ -210,17 +210,17 @@ def test_the_objective_is_the_metric() -> None:
 
 
 def test_gaps_are_not_in_the_statistics() -> None:
-    """What is minimised over W is the loss of the seen entries, plus what keeps gaps in place."""
+    """The objective in W is the loss of the observed entries, plus a proximal term at gaps."""
     update = Surrogate()
     W = first()
     V = batches([40])[0]
-    seen = np.random.default_rng(3).random(V.shape) < 0.7
-    codes = encode(V, W, seen)
+    observed = np.random.default_rng(3).random(V.shape) < 0.7
+    codes = encode(V, W, observed)
     state = update.absorb(update.init(W), V, codes)
     assert update.objective(W, state) == pytest.approx(codes.loss.mean(), rel=1e-11)
 
     def loss(D: Array) -> float:
-        rest = np.where(seen, V - D @ codes.H - codes.R, 0.0)
+        rest = np.where(observed, V - D @ codes.H - codes.R, 0.0)
         return float(np.mean(0.5 * np.sum(rest**2, axis=0) + codes.cost))
 
     rng = np.random.default_rng(4)
@@ -450,7 +450,7 @@ def test_data_of_zeros() -> None:
         new, state = update.step(W, state, V, encode(V, W))
         assert np.array_equal(new, W)
     assert state.weight == 15
-    # ... and then something is seen.
+    # ... and then something is observed.
     V = batches([20])[0]
     new, state = update.step(W, state, V, encode(V, W))
     assert np.all(np.isfinite(new))

@@ -61,32 +61,34 @@ def data(seed: int = 0) -> tuple[Array, Array]:
     return V, L2Ball().prox(rng.random((F, K)) + 0.2)
 
 
-def encode(loss: Any, V: Array, W: Array, seen: Array | None = None) -> Codes:
-    return Newton(loss, tol=1e-6, max_iter=300).encode(V, W, seen=seen)
+def encode(loss: Any, V: Array, W: Array, observed: Array | None = None) -> Codes:
+    return Newton(loss, tol=1e-6, max_iter=300).encode(V, W, observed=observed)
 
 
 def holes(gaps: bool) -> Array | None:
     return np.random.default_rng(4).random((F, B)) < 0.8 if gaps else None
 
 
-def mean_loss(loss: Any, V: Array, W: Array, H: Array, seen: Array | None) -> float:
+def mean_loss(loss: Any, V: Array, W: Array, H: Array, observed: Array | None) -> float:
     P = W @ H
-    return float(np.mean(loss.value(V if seen is None else np.where(seen, V, P), P)))
+    return float(np.mean(loss.value(V if observed is None else np.where(observed, V, P), P)))
 
 
 @every_loss
 @with_gaps
 @both
 def test_statistics_touch_the_loss_and_its_slope(name: str, gaps: bool, update: Any) -> None:
-    (V, W), loss, seen = data(), LOSSES[name], holes(gaps)
-    codes = encode(loss, V, W, seen)
+    (V, W), loss, observed = data(), LOSSES[name], holes(gaps)
+    codes = encode(loss, V, W, observed)
     method = update(loss=loss, constraint=Orthant())
     assert isinstance(method, DictionaryUpdate)
-    state = method.absorb(W, method.init(W), V, codes, seen)
+    state = method.absorb(W, method.init(W), V, codes, observed)
     np.testing.assert_allclose(method.objective(W, state), np.mean(codes.loss), rtol=1e-9)
     slope = approx_fprime(W.ravel(), lambda w: method.objective(w.reshape(F, K), state), 1e-7)
     step = np.random.default_rng(1).normal(size=(F, K)) * 1e-6
-    true = mean_loss(loss, V, W + step, codes.H, seen) - mean_loss(loss, V, W - step, codes.H, seen)
+    true = mean_loss(loss, V, W + step, codes.H, observed) - mean_loss(
+        loss, V, W - step, codes.H, observed
+    )
     scale = 2e-6 * np.abs(slope).sum()
     if name != "l1":  # which has no slope at its kinks, where the codes are
         np.testing.assert_allclose(2 * np.vdot(slope, step.ravel()), true, atol=1e-3 * scale)
@@ -95,14 +97,14 @@ def test_statistics_touch_the_loss_and_its_slope(name: str, gaps: bool, update: 
 @every_loss
 @with_gaps
 def test_majorisers_lie_above(name: str, gaps: bool) -> None:
-    (V, W), loss, seen = data(2), LOSSES[name], holes(gaps)
-    codes = encode(loss, V, W, seen)
+    (V, W), loss, observed = data(2), LOSSES[name], holes(gaps)
+    codes = encode(loss, V, W, observed)
     method = Multiplicative(loss=loss, constraint=Orthant())
-    state = method.absorb(W, method.init(W), V, codes, seen)
+    state = method.absorb(W, method.init(W), V, codes, observed)
     rng = np.random.default_rng(3)
     for size in (0.01, 0.3, 2.0):
         other = W * np.exp(size * rng.normal(size=W.shape))
-        true = mean_loss(loss, V, other, codes.H, seen)
+        true = mean_loss(loss, V, other, codes.H, observed)
         assert method.objective(other, state) >= true * (1 - 1e-9)
 
 

@@ -45,10 +45,10 @@ def data(seed: int = 0, n: int = N) -> tuple[Array, Array]:
     return V + 0.05, rng.random((F, K)) + 0.05
 
 
-def encode(loss: Any, V: Array, W: Array, seen: Array | None = None) -> Codes:
+def encode(loss: Any, V: Array, W: Array, observed: Array | None = None) -> Codes:
     if isinstance(loss, SquaredL2):
-        return PLAIN.encode(V, W, seen=seen)
-    return Newton(loss, tol=1e-6).encode(V, W, seen=seen)
+        return PLAIN.encode(V, W, observed=observed)
+    return Newton(loss, tol=1e-6).encode(V, W, observed=observed)
 
 
 def stop(averages: list[Array], least: int, tol: float) -> int:
@@ -70,19 +70,19 @@ def stop(averages: list[Array], least: int, tol: float) -> int:
 def test_a_step_is_the_transcription(constraint: Any, loss: Any, gaps: bool) -> None:
     V, W = data()
     W = np.asfortranarray(constraint.prox(W))
-    seen = np.random.default_rng(3).random(V.shape) < 0.8 if gaps else None
+    observed = np.random.default_rng(3).random(V.shape) < 0.8 if gaps else None
     update = RobustApproximation(
         loss=loss, constraint=constraint, tol=5e-3, seed=11, l1=0.02, l2=0.1
     )
-    codes = encode(loss, V, W, seen)
-    new, state = update.step(W, update.init(W), V, codes, seen)
+    codes = encode(loss, V, W, observed)
+    new, state = update.step(W, update.init(W), V, codes, observed)
 
     def gradient(W: Array, v: Array, h: Array) -> Array:
         i = int(np.flatnonzero((v[:, None] == V).all(axis=0))[0])
         p = W @ h if isinstance(loss, SquaredL2) else np.maximum(W @ h, 0.1 * v)
         e = loss.grad(v[:, None], p[:, None])[:, 0]
-        if seen is not None:
-            e = np.where(seen[:, i], e, 0.0)
+        if observed is not None:
+            e = np.where(observed[:, i], e, 0.0)
         return np.outer(e, h) + 0.02 + 0.1 * W
 
     order, seed = reference.shuffled(N, 11)
@@ -232,16 +232,18 @@ def test_a_buffer_that_is_never_full_is_algorithm_1() -> None:
 def test_gaps_and_outliers_in_the_buffer() -> None:
     V, W = data(6)
     V[2, 3] += 100.0
-    seen = np.random.default_rng(1).random(V.shape) < 0.8
-    seen[2, 3] = True
-    codes = Fast(outliers=L1(0.5)).encode(V, W, seen=seen)
+    observed = np.random.default_rng(1).random(V.shape) < 0.8
+    observed[2, 3] = True
+    codes = Fast(outliers=L1(0.5)).encode(V, W, observed=observed)
     update = RobustApproximation(constraint=L2Ball(2.0))
-    state = update.absorb(update.init(W), V, codes, seen)
-    np.testing.assert_array_equal(np.isnan(state.V), ~seen)
+    state = update.absorb(update.init(W), V, codes, observed)
+    np.testing.assert_array_equal(np.isnan(state.V), ~observed)
     assert state.V[2, 3] < V[2, 3] - 90.0
     assert update.objective(W, state) == pytest.approx(codes.loss.mean(), rel=1e-9)
-    garbage = np.where(seen, V, 1e6)
-    again = update.absorb(update.init(W), garbage, codes._replace(R=codes.R + garbage - V), seen)
+    garbage = np.where(observed, V, 1e6)
+    again = update.absorb(
+        update.init(W), garbage, codes._replace(R=codes.R + garbage - V), observed
+    )
     np.testing.assert_allclose(again.V, state.V, rtol=1e-12)
 
 

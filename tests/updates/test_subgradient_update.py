@@ -40,12 +40,12 @@ def data(seed: int = 0, n: int = B) -> tuple[Array, Array]:
     return V + 0.05, rng.random((F, K))
 
 
-def encode(loss: Any, V: Array, W: Array, seen: Array | None = None) -> Any:
-    return Newton(loss, tol=1e-8).encode(V, W, seen=seen)
+def encode(loss: Any, V: Array, W: Array, observed: Array | None = None) -> Any:
+    return Newton(loss, tol=1e-8).encode(V, W, observed=observed)
 
 
-def moved(update: Any, V: Array, W: Array, seen: Array | None = None) -> tuple[Array, Scales]:
-    return update.step(W, update.init(W), V, encode(update.loss, V, W, seen), seen)
+def moved(update: Any, V: Array, W: Array, observed: Array | None = None) -> tuple[Array, Scales]:
+    return update.step(W, update.init(W), V, encode(update.loss, V, W, observed), observed)
 
 
 def in_the_set(W: Array, epsilon: float) -> bool:
@@ -217,10 +217,10 @@ def test_a_feature_that_wakes_up_is_learned_and_not_flooded() -> None:
 def test_a_gap_is_an_entry_that_is_not_there(loss: Any) -> None:
     V, W = data(10)
     rows = np.arange(F) % 3 > 0
-    seen = np.broadcast_to(rows[:, None], V.shape)
+    observed = np.broadcast_to(rows[:, None], V.shape)
     less, less_state = moved(Subgradient(loss), V[rows], W[rows])
     for garbage in (0.0, 50.0):
-        new, state = moved(Subgradient(loss), np.where(seen, V, garbage), W, seen)
+        new, state = moved(Subgradient(loss), np.where(observed, V, garbage), W, observed)
         np.testing.assert_allclose(new[rows], less, rtol=1e-4, atol=1e-6)
         assert np.array_equal(new[~rows], W[~rows])
         np.testing.assert_allclose(state.curvature[rows], less_state.curvature, rtol=1e-3)

@@ -334,7 +334,7 @@ def _mean_size(v: Any, z: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _part(last: Any, m: Any, V: Any, seen: Any, rows: Any, limits: Any, R: Any) -> Any:
+def _part(last: Any, m: Any, V: Any, observed: Any, rows: Any, limits: Any, R: Any) -> Any:
     """Part v - W h of m rows into rest and outliers.
 
     Codes move by little more than the weight in a step, so that from afar a small weight alone
@@ -344,9 +344,9 @@ def _part(last: Any, m: Any, V: Any, seen: Any, rows: Any, limits: Any, R: Any) 
     target, bound, lower = limits
     for s in range(m):
         t, z, weight = rows.order[s], rows.z[s], rows.weights[s]
-        if seen.size > 0:
+        if observed.size > 0:
             for i in range(z.size):
-                z[i] = z[i] if seen[t, i] else V[t, i]
+                z[i] = z[i] if observed[t, i] else V[t, i]
         size = _mean_size(V[t], z) if weight == np.inf else V.dtype.type(0.5) * weight
         weight = target if last else max(size, target)
         half, sizes = _split_l1(V[t], z, weight, bound, lower, R[t])
@@ -476,7 +476,7 @@ def _settle(
 @njit(cache=True, nogil=True, error_model="numpy")
 def alternate_l1(
     V: Any,
-    seen: Any,
+    observed: Any,
     W: Any,
     gram: Any,
     cold: Any,
@@ -492,7 +492,7 @@ def alternate_l1(
 
     ``result`` is (H, R, loss, cost, solved). The codes start at the rows of H or, ``cold``, at
     those that are best without outliers; the outliers' weight then comes down from the size of
-    the residual. ``seen`` is empty when there is no gap. ``gram`` is as in
+    the residual. ``observed`` is empty when there is no gap. ``gram`` is as in
     :func:`nonnegative_codes`, with ``relax * penalty[1]`` on the diagonal. ``limits`` are weight,
     upper and lower bound of the outliers.
 
@@ -507,7 +507,7 @@ def alternate_l1(
     columns, rounding, share = np.ascontiguousarray(W.T), np.empty(n), np.empty(n)
     for t in range(n):
         rounding[t] = K * float(np.finfo(V.dtype).eps) ** 2 * np.dot(V[t], V[t])
-        count = np.count_nonzero(seen[t]) if seen.size > 0 else V.shape[1]
+        count = np.count_nonzero(observed[t]) if observed.size > 0 else V.shape[1]
         share[t] = loose * K / max(count, 1)
     h = np.zeros((n, K)) if cold else result[0].astype(np.float64)
     rows = Rows(
@@ -541,7 +541,7 @@ def alternate_l1(
         for s in range(m):
             _copy_row(h[s], narrow[s])
         np.dot(narrow[:m], W, rows.z[:m])
-        _part(step == max_iter, m, V, seen, rows, limits, result[1])
+        _part(step == max_iter, m, V, observed, rows, limits, result[1])
         m = _leave(step == max_iter, m, rows, penalty, result)
         if m == 0:
             break
@@ -551,8 +551,8 @@ def alternate_l1(
         _aim(m, gram, rows, penalty, relax, aims)
         _reach(m, gram, rows, aims)
         m = _settle(m, rows, old, aims, penalty, limits[0], relax, tol, share, rounding, result)
-    if seen.size > 0:  # a gap's outlier takes all that is left, and costs nothing
+    if observed.size > 0:  # a gap's outlier takes all that is left, and costs nothing
         np.dot(result[0], W, rows.z)
         for t in range(n):
             for i in range(V.shape[1]):
-                result[1][t, i] += (V[t, i] - rows.z[t, i]) * (not seen[t, i])
+                result[1][t, i] += (V[t, i] - rows.z[t, i]) * (not observed[t, i])

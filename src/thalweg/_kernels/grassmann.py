@@ -1,6 +1,6 @@
 """Subspaces followed sample by sample: rotations of a basis, robust codes, statistics of them.
 
-The basis is held by its K rows of F entries. Of a sample with gaps, the entries that were seen
+The basis is held by its K rows of F entries. Of a sample with gaps, the entries that were observed
 and the same columns of the basis are packed first, so that all loops below run over memory that
 is contiguous. The small systems of codes are solved in double precision.
 """
@@ -88,13 +88,13 @@ def _project(U: Any, x: Any, c: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _pack(U: Any, v: Any, seen: Any, index: Any, room: Any, row: Any) -> Any:
-    """Return the columns of U and the entries of v that were seen."""
+def _pack(U: Any, v: Any, observed: Any, index: Any, room: Any, row: Any) -> Any:
+    """Return the columns of U and the entries of v that were observed."""
     K, F = U.shape
     m = 0
     for i in range(F):
-        index[m] = i  # overwritten unless it was seen
-        m += seen[i]
+        index[m] = i  # overwritten unless it was observed
+        m += observed[i]
     if m == F:
         return U, v
     columns = room[: K * m].reshape((K, m))
@@ -108,12 +108,12 @@ def _pack(U: Any, v: Any, seen: Any, index: Any, room: Any, row: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _unpack(x: Any, seen: Any, full: Any) -> Any:
-    """Set full = x where an entry was seen, and zero elsewhere."""
+def _unpack(x: Any, observed: Any, full: Any) -> Any:
+    """Set full = x where an entry was observed, and zero elsewhere."""
     n = 0
     for i in range(full.size):
-        full[i] = x[min(n, x.size - 1)] if seen[i] else x.dtype.type(0.0)
-        n += seen[i]
+        full[i] = x[min(n, x.size - 1)] if observed[i] else x.dtype.type(0.0)
+        n += observed[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -238,7 +238,7 @@ def _mean(mean: Any, count: Any, x: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def track_grouse(
-    U: Any, V: Any, seen: Any, rule: Any, rate: Any, count: Any, H: Any, error: Any
+    U: Any, V: Any, observed: Any, rule: Any, rate: Any, count: Any, H: Any, error: Any
 ) -> Any:
     """Rotate the basis after each row of V; return how many samples there were so far.
 
@@ -249,7 +249,7 @@ def track_grouse(
     G, h, spare = np.empty((K, K)), np.empty(K), np.empty(F, V.dtype)
     p, direction = np.empty(F, V.dtype), np.empty(F, V.dtype)
     for s in range(B):
-        columns, v = _pack(U, V[s], seen[s], index, room, row)
+        columns, v = _pack(U, V[s], observed[s], index, room, row)
         rest = spare[: v.size]
         H[s], error[s] = 0.0, np.nan
         if v.size == 0:
@@ -267,7 +267,7 @@ def track_grouse(
         if rule != GREEDY:
             share = rate if rule == CONSTANT else rate * K / (K + count)
             angle = min(share * short * long / (short * short + long * long), _TURN)
-        _unpack(rest, seen[s], direction)
+        _unpack(rest, observed[s], direction)
         direction /= V.dtype.type(short)
         _combine(U, h, p)
         _rotate(U, h, direction, angle, p)
@@ -366,7 +366,7 @@ def _robust_fit(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def robust_codes(
-    U: Any, V: Any, seen: Any, ridge: Any, knee: Any, rho: Any, tol: Any, max_iter: Any, H: Any,
+    U: Any, V: Any, observed: Any, ridge: Any, knee: Any, rho: Any, tol: Any, max_iter: Any, H: Any,
     solved: Any,
 ) -> Any:  # fmt: skip
     """Set the codes of each row of V for a fixed basis; see :func:`_robust_fit` for the loss."""
@@ -374,7 +374,7 @@ def robust_codes(
     index, room, row = np.empty(F, np.int64), np.empty(K * F, V.dtype), np.empty(F, V.dtype)
     h, rest, dual = np.empty(K), np.empty(F, V.dtype), np.empty(F, V.dtype)
     for s in range(B):
-        columns, v = _pack(U, V[s], seen[s], index, room, row)
+        columns, v = _pack(U, V[s], observed[s], index, room, row)
         m = v.size
         H[s], solved[s] = 0.0, True
         if m > 0:
@@ -420,7 +420,7 @@ def _angle(rule: Any, rate: Any, control: Any, agreement: Any, slope: Any, lengt
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def track_l1(
-    U: Any, V: Any, seen: Any, rule: Any, rate: Any, rho: Any, tol: Any, max_iter: Any,
+    U: Any, V: Any, observed: Any, rule: Any, rate: Any, rho: Any, tol: Any, max_iter: Any,
     control: Any, direction: Any, code: Any, H: Any, R: Any, error: Any,
 ) -> Any:  # fmt: skip
     """Rotate the basis after each row of V along the slope of its least absolute residual.
@@ -433,14 +433,14 @@ def track_l1(
     h, c, p, slope = np.empty(K), np.empty(K), np.empty(F, V.dtype), np.empty(F, V.dtype)
     spare, spare_dual = np.empty(F, V.dtype), np.empty(F, V.dtype)
     for s in range(B):
-        columns, v = _pack(U, V[s], seen[s], index, room, row)
+        columns, v = _pack(U, V[s], observed[s], index, room, row)
         rest, dual = spare[: v.size], spare_dual[: v.size]
         H[s], R[s], error[s] = 0.0, 0.0, np.nan
         if v.size == 0:
             continue
         _robust_fit(columns, v, 0.0, 0.0, rho, tol, max_iter, h, rest, dual)
         H[s] = h
-        _unpack(rest, seen[s], R[s])
+        _unpack(rest, observed[s], R[s])
         if v.size > K:
             error[s] = _median_size(rest)
         if control[3] == 0.0:
@@ -450,7 +450,7 @@ def track_l1(
         control[2] = _mean(control[2], control[3], square)
         # At the minimum the slope is orthogonal to the basis; before it, nearly so.
         _project(columns, dual, c)
-        _unpack(dual, seen[s], slope)
+        _unpack(dual, observed[s], slope)
         _combine(U, c, p)
         slope -= p
         norm, length = sqrt(_dot(slope, slope)), sqrt(square)
@@ -490,8 +490,8 @@ def _sweep(A: Any, B: Any, ridge: Any, U: Any, sweeps: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def track_statistics(
-    U: Any, V: Any, seen: Any, ridge: Any, threshold: Any, forgetting: Any, sweeps: Any, rho: Any,
-    tol: Any, max_iter: Any, A: Any, S: Any, control: Any, H: Any, R: Any, error: Any,
+    U: Any, V: Any, observed: Any, ridge: Any, threshold: Any, forgetting: Any, sweeps: Any,
+    rho: Any, tol: Any, max_iter: Any, A: Any, S: Any, control: Any, H: Any, R: Any, error: Any,
 ) -> Any:  # fmt: skip
     """Minimise the surrogate of all samples so far over the basis after each row of V.
 
@@ -504,7 +504,7 @@ def track_statistics(
     h, clean = np.empty(K), np.empty(F, V.dtype)
     spare, spare_dual = np.empty(F, V.dtype), np.empty(F, V.dtype)
     for s in range(B):
-        columns, v = _pack(U, V[s], seen[s], index, room, row)
+        columns, v = _pack(U, V[s], observed[s], index, room, row)
         rest, dual = spare[: v.size], spare_dual[: v.size]
         H[s], R[s], error[s] = 0.0, 0.0, np.nan
         if v.size == 0:
@@ -520,10 +520,10 @@ def track_statistics(
             error[s] = _median_size(rest)
         for i in range(v.size):
             rest[i] -= min(max(rest[i], -dtype(limit)), dtype(limit))
-        _unpack(rest, seen[s], R[s])
+        _unpack(rest, observed[s], R[s])
         _combine(U, h, clean)  # what a gap is taken for
         for i in range(F):
-            clean[i] = V[s, i] - R[s, i] if seen[s, i] else clean[i]
+            clean[i] = V[s, i] - R[s, i] if observed[s, i] else clean[i]
         for k in range(K):
             for j in range(K):
                 A[k, j] = forgetting * A[k, j] + h[k] * h[j]

@@ -50,17 +50,17 @@ _FLOOR = 1e-8  # share of |w|^2 below which no pivot falls, however long nothing
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _seen(seen: Any, index: Any) -> Any:
-    """Return how many places were seen; list them, unless all were."""
+def _seen(observed: Any, index: Any) -> Any:
+    """Return how many places were observed; list them, unless all were."""
     count = 0
-    for i in range(seen.size):
-        count += seen[i]
-    if count == seen.size:
+    for i in range(observed.size):
+        count += observed[i]
+    if count == observed.size:
         return count
     place = 0
-    for i in range(seen.size):
+    for i in range(observed.size):
         index[place] = i
-        place += seen[i]
+        place += observed[i]
     return count
 
 
@@ -723,7 +723,7 @@ def _admm(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _few(count: Any, K: Any) -> Any:
-    """Tell whether so few entries were seen that no outlier can be told among them."""
+    """Tell whether so few entries were observed that no outlier can be told among them."""
     return count < 2 * K + 2
 
 
@@ -762,7 +762,7 @@ def _fit_few(
     U: Any, x: Any, count: Any, scale: Any, prior: Any, likely: Any, rule: Any, ridge: Any,
     reach: Any, w: Any, r: Any, clean: Any, desk: Any,
 ) -> Any:  # fmt: skip
-    """Do what :func:`_fit` does where only few entries were seen: all are kept, or none."""
+    """Do what :func:`_fit` does where only few entries were observed: all are kept, or none."""
     K, kind, known = w.size, U.dtype.type, scale > 0.0
     size = _least_squares(U, x, ridge, prior, w, r, desk)
     middle, low = _quantiles(r, count, K)
@@ -784,12 +784,12 @@ def _fit(
     """Fit a sample, and reject what lies beyond the limit of the rule.
 
     A scale of 0 is not known yet, and is taken from the sample itself. Where only few entries
-    were seen, all are kept or none. Return the scale, a median and a low residual before anything
-    is rejected, how many more entries were kept than there are codes, the size of the codes as far
-    as the entries tell it, and whether the convex problem was solved.
+    were observed, all are kept or none. Return the scale, a median and a low residual before
+    anything is rejected, how many more entries were kept than there are codes, the size of the
+    codes as far as the entries tell it, and whether the convex problem was solved.
 
-    ``extent`` is that of the whole basis of F rows: where those seen are much shorter than usual,
-    the prior has its say.
+    ``extent`` is that of the whole basis of F rows: where those observed are much shorter than
+    usual, the prior has its say.
     """
     K, ridge, kind = w.size, _RIDGE * np.finfo(U.dtype).eps, U.dtype.type
     known, likely = scale > 0.0, scale * scale * K / prior if prior > 0.0 else np.inf
@@ -920,9 +920,9 @@ def _learn(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def track_least_squares(
-    X: Any, seen: Any, U: Any, D: Any, L: Any, motion: Any, H: Any, error: Any
+    X: Any, observed: Any, U: Any, D: Any, L: Any, motion: Any, H: Any, error: Any
 ) -> Any:
-    """Follow the rows of X in order, with codes by least squares on the entries seen.
+    """Follow the rows of X in order, with codes by least squares on the entries observed.
 
     U, D and L are changed; codes and median residuals, with the basis before each row, go to H
     and ``error``.
@@ -934,7 +934,7 @@ def track_least_squares(
     x, r, whole, kept = shelf[0], shelf[1], shelf[2], shelf[3]
     extent = _extent(U)
     for t in range(X.shape[0]):
-        count = _seen(seen[t], index)
+        count = _seen(observed[t], index)
         if count == 0:
             H[t] = 0.0
             error[t] = np.nan
@@ -952,7 +952,7 @@ def track_least_squares(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def track_rejecting(
-    X: Any, seen: Any, U: Any, D: Any, L: Any, noise: Any, motion: Any, rule: Any, admm: Any,
+    X: Any, observed: Any, U: Any, D: Any, L: Any, noise: Any, motion: Any, rule: Any, admm: Any,
     H: Any, R: Any, error: Any,
 ) -> Any:  # fmt: skip
     """Follow the rows of X in order, leaving out the entries that do not fit.
@@ -969,7 +969,7 @@ def track_rejecting(
     x, r, clean, whole, kept = shelf[0], shelf[1], shelf[2], shelf[3], shelf[4]
     extent = _extent(U)
     for t in range(X.shape[0]):
-        count = _seen(seen[t], index)
+        count = _seen(observed[t], index)
         if count == 0:
             H[t] = 0.0
             R[t] = 0.0
@@ -1001,15 +1001,15 @@ def track_rejecting(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def least_squares_codes(X: Any, seen: Any, U: Any, H: Any) -> Any:
-    """Set the rows of H to the least-squares codes of the rows of X on the entries seen."""
+def least_squares_codes(X: Any, observed: Any, U: Any, H: Any) -> Any:
+    """Set the rows of H to the least-squares codes of the rows of X on the entries observed."""
     n = U.shape[0] * U.shape[2]
     ridge = _RIDGE * np.finfo(U.dtype).eps
     index, room, w = np.empty(X.shape[1], np.intp), np.empty_like(U), np.empty(U.shape[1], U.dtype)
     x, r, desk = np.empty(n, U.dtype), np.empty(n, U.dtype), np.empty((2, n), U.dtype)
     extent = _extent(U)
     for t in range(X.shape[0]):
-        count = _seen(seen[t], index)
+        count = _seen(observed[t], index)
         w[:] = 0.0
         if count > 0:
             atoms = _gather(X[t], U, index, count, x, room)
@@ -1020,10 +1020,10 @@ def least_squares_codes(X: Any, seen: Any, U: Any, H: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: Any) -> Any:
-    """Take the rows of H to the minimum of the sum of huber(x_i - u_i' h; knee) over i seen.
+def huber_codes(X: Any, observed: Any, U: Any, knee: Any, cap: Any, H: Any, solved: Any) -> Any:
+    """Take the rows of H to the minimum of the sum of huber(x_i - u_i' h; knee) over i observed.
 
-    Where only few entries were seen it is that of the sum of squares.
+    Where only few entries were observed it is that of the sum of squares.
     """
     n = U.shape[0] * U.shape[2]
     ridge = _RIDGE * np.finfo(U.dtype).eps
@@ -1031,7 +1031,7 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
     x, desk, reach = np.empty(n, U.dtype), np.empty((4, n), U.dtype), _extent(U)[0]
     G = np.empty((U.shape[1], U.shape[1]))
     for t in range(X.shape[0]):
-        count = _seen(seen[t], index)
+        count = _seen(observed[t], index)
         w[:] = 0.0
         solved[t] = True
         if count > 0:
@@ -1045,7 +1045,7 @@ def huber_codes(X: Any, seen: Any, U: Any, knee: Any, cap: Any, H: Any, solved: 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def rejecting_codes(
-    X: Any, seen: Any, U: Any, scale: Any, prior: Any, rule: Any, admm: Any,
+    X: Any, observed: Any, U: Any, scale: Any, prior: Any, rule: Any, admm: Any,
     H: Any, R: Any, solved: Any,
 ) -> Any:  # fmt: skip
     """Set H and R to codes and outliers of the rows of X, as :func:`track_rejecting` finds them.
@@ -1058,7 +1058,7 @@ def rejecting_codes(
     desk, shelf = np.empty((4, n), U.dtype), np.empty((3, n), U.dtype)
     x, r, clean, extent = shelf[0], shelf[1], shelf[2], _extent(U)
     for t in range(X.shape[0]):
-        count = _seen(seen[t], index)
+        count = _seen(observed[t], index)
         w[:] = 0.0
         R[t] = 0.0
         solved[t] = True

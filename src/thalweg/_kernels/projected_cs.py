@@ -282,7 +282,7 @@ def _follow(level: Any, own: Any, weight: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def recover_sparse(
-    V: Any, seen: Any, P: Any, rules: Any, fixed: Any, memory: Any, level: Any, found: Any
+    V: Any, observed: Any, P: Any, rules: Any, fixed: Any, memory: Any, level: Any, found: Any
 ) -> Any:
     """Take samples, the rows of V, apart into P'h, outliers and noise, one after the other.
 
@@ -295,7 +295,7 @@ def recover_sparse(
     H, R, error = found
     K = P.shape[0]
     for s in range(V.shape[0]):
-        places = np.flatnonzero(seen[s])
+        places = np.flatnonzero(observed[s])
         n = places.size
         v, A, e, clean = np.empty(n), np.empty((K, n)), np.empty(n), np.empty(n)
         v[:] = V[s][places]

@@ -9,17 +9,16 @@ from thalweg.errors import ParameterError
 __all__ = ["build", "methods"]
 
 # Public names of the package that are not estimators.
-_NOT_ESTIMATORS = {"Decomposition", "Position", "Progress", "rivals"}
+_NOT_ESTIMATORS = {"Decomposition", "Position", "Progress", "baselines"}
 
 
 def methods() -> dict[str, Any]:
     """Return the constructors of all estimators by name: 'robust-online-nmf', 'onmf', ..."""
-    from thalweg import estimators
-    from thalweg.estimators import rivals
+    from thalweg import baselines, estimators
 
     names = [name for name in estimators.__all__ if name not in _NOT_ESTIMATORS]
     found = {name: getattr(estimators, name) for name in names}
-    found |= {name: getattr(rivals, name) for name in rivals.__all__}
+    found |= {name: getattr(baselines, name) for name in baselines.__all__}
     return {
         _hyphenated(name): make for name, make in sorted(found.items(), key=lambda i: i[0].lower())
     }

@@ -30,22 +30,22 @@ class SimplexCodes:
     name: ClassVar[str] = "simplex-codes"
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V, each as if it were alone."""
         wide = W.astype(np.float64)
         G, known = wide.T @ wide, V.astype(np.float64)
-        if seen is not None:
-            known = np.where(seen, known, 0.0)
+        if observed is not None:
+            known = np.where(observed, known, 0.0)
             G = np.zeros((V.shape[1], *G.shape))
-            shown = np.ascontiguousarray(seen.T, dtype=np.float64)
+            shown = np.ascontiguousarray(observed.T, dtype=np.float64)
             _kernels.weighted_grams(shown, np.ascontiguousarray(wide), 0.0, 1.0, G)
         rows, gaps = simplex_least_squares(G, known.T @ wide, None if H0 is None else H0.T)
         H = rows.T.astype(V.dtype)
         rest = known - wide @ rows.T
-        if seen is not None:
-            rest *= seen
+        if observed is not None:
+            rest *= observed
         loss = np.einsum("fb,fb->b", rest, rest).astype(V.dtype)
-        R = np.zeros_like(V) if seen is None else np.where(seen, V.dtype.type(0), V - W @ H)
+        R = np.zeros_like(V) if observed is None else np.where(observed, V.dtype.type(0), V - W @ H)
         size = np.maximum(loss, np.max(known**2, axis=0, initial=0.0))
         return Codes(H, R, loss, np.zeros_like(loss), gaps <= 1e-6 * size)

@@ -21,7 +21,7 @@ _RECORDS = (*_ROOMS, "archetypes", "estimators")
 def estimators() -> MappingProxyType[str, type[Any]]:
     """Return the public estimators of the library by class name."""
     found = {}
-    for package in ("thalweg.estimators", "thalweg.estimators.rivals"):
+    for package in ("thalweg.estimators", "thalweg.baselines"):
         for info in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
             if info.ispkg or info.name.rpartition(".")[2].startswith("_"):
                 continue

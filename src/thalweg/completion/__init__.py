@@ -1,7 +1,7 @@
 """Fill the gaps of a whole matrix: low rank plus, where a method knows them, outliers.
 
-Every method sees all samples at once, of which only some entries are seen, and returns factors
-of the low-rank part. They are the batch rivals of the trackers, which see a sample once.
+Every method sees all samples at once, of which only some entries are observed, and returns factors
+of the low-rank part. They are the batch baselines of the trackers, which see a sample once.
 """
 
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -14,7 +14,7 @@ __all__ = ["Completed", "Completion"]
 
 
 class Completed(NamedTuple):
-    """A matrix V = U H + R + noise, where it was seen.
+    """A matrix V = U H + R + noise, where it was observed.
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class Completed(NamedTuple):
     >>> import numpy as np
     >>> from thalweg.completion.lr_geom_cg import LRGeomCG
     >>> V = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, -1.0])
-    >>> seen = np.ones(V.shape, dtype=bool)
-    >>> seen[3, 2] = False
-    >>> found = LRGeomCG().complete(V * seen, seen, 1)
+    >>> observed = np.ones(V.shape, dtype=bool)
+    >>> observed[3, 2] = False
+    >>> found = LRGeomCG().complete(V * observed, observed, 1)
     >>> float((found.U @ found.H)[3, 2].round(6))
     -4.0
     """
@@ -64,7 +64,7 @@ class Completion(Protocol):
     def complete(
         self,
         V: Array,
-        seen: Mask | None,
+        observed: Mask | None,
         n_components: int,
         rng: np.random.Generator | int | None = 0,
     ) -> Completed:
@@ -73,8 +73,8 @@ class Completion(Protocol):
         Parameters
         ----------
         V : array of shape (F, N)
-            Samples as columns; any finite number may stand where nothing was seen.
-        seen : boolean array of shape (F, N) or None
+            Samples as columns; any finite number may stand where nothing was observed.
+        observed : boolean array of shape (F, N) or None
             False at gaps; None where there is none.
         n_components : int
             Rank of the low-rank part.

@@ -32,12 +32,12 @@ _ANGLE = 0.1
 
 @dataclass(frozen=True)
 class LRGeomCG:
-    """argmin over matrices X of rank K of the sum of (v - x)^2 / 2 over the entries seen.
+    """argmin over matrices X of rank K of the sum of (v - x)^2 / 2 over the entries observed.
 
     Riemannian conjugate gradients: Polak-Ribiere directions that begin anew when negative,
     vectors transported by projection, a first step that is exact for the linearised problem,
     backtracking, and the closest matrix of rank K as retraction. An iteration takes
-    O((F + N) K^2 + n K) operations for n entries seen; X is never written out. Tens of them are
+    O((F + N) K^2 + n K) operations for n entries observed; X is never written out. Tens of them are
     the rule; if the singular values of X are more than about 100 times apart, thousands.
 
     Parameters
@@ -59,8 +59,8 @@ class LRGeomCG:
     >>> from thalweg.completion.lr_geom_cg import LRGeomCG
     >>> rng = np.random.default_rng(0)
     >>> V = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 80))
-    >>> seen = rng.random(V.shape) < 0.4
-    >>> found = LRGeomCG().complete(V * seen, seen, 3)
+    >>> observed = rng.random(V.shape) < 0.4
+    >>> found = LRGeomCG().complete(V * observed, observed, 3)
     >>> bool(np.linalg.norm(found.U @ found.H - V) < 1e-6 * np.linalg.norm(V))
     True
     """
@@ -76,12 +76,12 @@ class LRGeomCG:
     def complete(
         self,
         V: Array,
-        seen: Mask | None,
+        observed: Mask | None,
         n_components: int,
         rng: np.random.Generator | int | None = 0,
     ) -> Completed:
         """Return the low-rank part; see :class:`thalweg.completion.Completion`."""
-        problem = _Entries.of(V, seen)
+        problem = _Entries.of(V, observed)
         size = unit(problem.values)
         problem = problem._replace(values=problem.values / size)
         rank = min(n_components, *V.shape)
@@ -109,7 +109,7 @@ class LRGeomCG:
 
 
 class _Entries(NamedTuple):
-    """The entries seen: where they are, in compressed rows, and their values."""
+    """The entries observed: where they are, in compressed rows, and their values."""
 
     shape: tuple[int, int]
     indptr: Any
@@ -117,12 +117,12 @@ class _Entries(NamedTuple):
     values: Array
 
     @classmethod
-    def of(cls, V: Array, seen: Mask | None) -> "_Entries":
-        """Return the entries of V where it was seen, in double precision."""
-        if seen is None:
-            seen = np.ones(V.shape, dtype=np.bool_)
-        places = sparse.csr_array(seen)
-        values = np.ascontiguousarray(V)[np.ascontiguousarray(seen)].astype(np.float64)
+    def of(cls, V: Array, observed: Mask | None) -> "_Entries":
+        """Return the entries of V where it was observed, in double precision."""
+        if observed is None:
+            observed = np.ones(V.shape, dtype=np.bool_)
+        places = sparse.csr_array(observed)
+        values = np.ascontiguousarray(V)[np.ascontiguousarray(observed)].astype(np.float64)
         return cls(V.shape, places.indptr, places.indices, values)
 
     def matrix(self, values: Array) -> Any:
@@ -142,7 +142,7 @@ class _Entries(NamedTuple):
         return found
 
     def misfit(self, point: Point) -> Array:
-        """Return the point minus the data, where they were seen."""
+        """Return the point minus the data, where they were observed."""
         difference: Array = self.at(point.U * point.s, point.V) - self.values
         return difference
 

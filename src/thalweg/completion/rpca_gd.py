@@ -18,7 +18,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True)
 class RPCAGD:
-    """Low rank plus outliers that are few in each row and each column, from the entries seen.
+    """Low rank plus outliers that are few in each row and each column, from the entries observed.
 
     Outliers are the residuals that are among the largest of both their row and their column;
     in between, both factors make a gradient step on what is left. Factors begin with the
@@ -85,14 +85,14 @@ class RPCAGD:
     def complete(
         self,
         V: Array,
-        seen: Mask | None,
+        observed: Mask | None,
         n_components: int,
         rng: np.random.Generator | int | None = 0,
     ) -> Completed:
         """Return the low-rank part and outliers; see :class:`thalweg.completion.Completion`."""
-        Y = (V if seen is None else np.where(seen, V, V.dtype.type(0))).astype(np.float64)
+        Y = (V if observed is None else np.where(observed, V, V.dtype.type(0))).astype(np.float64)
         scale = unit(Y)
-        problem = _Problem(Y / scale, seen, 1.0 if seen is None else float(seen.mean()))
+        problem = _Problem(Y / scale, observed, 1.0 if observed is None else float(observed.mean()))
         rank = min(n_components, *V.shape)
         pair, size = self._start(problem, rank, np.random.default_rng(rng))
         n_iter, converged = 0, size == 0.0
@@ -106,7 +106,7 @@ class RPCAGD:
         self, problem: "_Problem", rank: int, rng: np.random.Generator
     ) -> tuple[tuple[Array, Array], float]:
         """Return factors of the data without their largest entries, and the first size."""
-        share = self.outlier_share * (1.0 if problem.seen is None else 2.0 * problem.density)
+        share = self.outlier_share * (1.0 if problem.observed is None else 2.0 * problem.density)
         rest = problem.Y - largest(problem.Y, share)
         L, s, R = leading(rest / max(problem.density, _TINY), rank, rng)
         root = np.sqrt(s)
@@ -116,7 +116,7 @@ class RPCAGD:
         self, problem: "_Problem", pair: tuple[Array, Array], size: float
     ) -> tuple[tuple[Array, Array], int, bool]:
         A, B = pair
-        balance = 0.5 if problem.seen is None else 0.0625  # from |A'A - B'B|^2 / 8, and / 64
+        balance = 0.5 if problem.observed is None else 0.0625  # from |A'A - B'B|^2 / 8, and / 64
         norm = np.sqrt(size)
         for n_iter in range(1, int(self.max_iter) + 1):
             E = problem.residual(A, B)
@@ -150,16 +150,16 @@ class RPCAGD:
 
 
 class _Problem(NamedTuple):
-    """Data with zeros at gaps, and the share of entries that were seen."""
+    """Data with zeros at gaps, and the share of entries that were observed."""
 
     Y: Array
-    seen: Mask | None
+    observed: Mask | None
     density: float
 
     def residual(self, A: Array, B: Array) -> Array:
-        """Return the data minus A B' where they were seen, zero elsewhere."""
+        """Return the data minus A B' where they were observed, zero elsewhere."""
         E: Array = self.Y - A @ B.T
-        return E if self.seen is None else E * self.seen
+        return E if self.observed is None else E * self.observed
 
 
 def largest(E: Array, share: float) -> Array:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from thalweg._typing import Array
 from thalweg.archetypes import Rows
-from thalweg.distributed._crews import Crew
+from thalweg.distributed._executors import Executor
 from thalweg.distributed._model import sample, travelling
 from thalweg.distributed._plan import Plan
 from thalweg.errors import InputError, ParameterError
@@ -32,7 +32,7 @@ class Survey(NamedTuple):
 class BlockRows(Rows):
     """A matrix whose rows lie in blocks; what is asked for at once comes to the centre."""
 
-    crew: Crew
+    executor: Executor
     surveys: list[Survey]
 
     @property
@@ -48,7 +48,7 @@ class BlockRows(Rows):
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Fetch one block after the other."""
         for i, (low, high) in enumerate(pairwise(self.bounds)):
-            (block,) = self.crew.collect(self.crew.map("rows-block", _dense, [i]), [i])
+            (block,) = self.executor.collect(self.executor.map("rows-block", _dense, [i]), [i])
             yield slice(low, high), block
 
     def take(self, index: Any) -> Array:
@@ -57,23 +57,25 @@ class BlockRows(Rows):
         owners = np.searchsorted(self.bounds, wanted, side="right") - 1
         which = np.unique(owners).tolist()
         inside = [wanted[owners == i] - self.bounds[i] for i in which]
-        handles = self.crew.map("rows-block", _chosen, which, each=inside)
+        handles = self.executor.map("rows-block", _chosen, which, each=inside)
         rows = np.empty((len(wanted), self.shape[1]))
-        for i, part in zip(which, self.crew.collect(handles, which), strict=True):
+        for i, part in zip(which, self.executor.collect(handles, which), strict=True):
             rows[owners == i] = part
         return rows
 
     def columns(self, index: list[int]) -> Array:
         """Fetch some columns."""
         everyone = range(len(self.surveys))
-        handles = self.crew.map("columns-block", _columns, everyone, self.crew.share(index))
-        return np.vstack(self.crew.collect(handles, everyone))
+        handles = self.executor.map("columns-block", _columns, everyone, self.executor.share(index))
+        return np.vstack(self.executor.collect(handles, everyone))
 
     def correlated(self, H: Array) -> Array:
         """Return H X' (k, m), each block's part made where it is."""
         everyone = range(len(self.surveys))
-        handles = self.crew.map("correlate-block", _correlated, everyone, self.crew.share(H))
-        return np.hstack(self.crew.collect(handles, everyone))
+        handles = self.executor.map(
+            "correlate-block", _correlated, everyone, self.executor.share(H)
+        )
+        return np.hstack(self.executor.collect(handles, everyone))
 
     def mixed(self, T: Array) -> Array:
         """Return T X (k, n), a sum over the blocks that have any weight."""
@@ -84,8 +86,8 @@ class BlockRows(Rows):
         everyone = range(len(self.surveys))
         parts = np.split(T, self.bounds[1:-1], axis=1)
         total = np.zeros((len(T), self.shape[1]))
-        for part in self.crew.collect(
-            self.crew.map("mix-block", _mixed, everyone, each=parts), everyone
+        for part in self.executor.collect(
+            self.executor.map("mix-block", _mixed, everyone, each=parts), everyone
         ):
             total += part
         return total
@@ -109,7 +111,7 @@ class BlockRows(Rows):
         return None
 
 
-def run(estimator: Any, crew: Crew, plan: Plan) -> None:
+def run(estimator: Any, executor: Executor, plan: Plan) -> None:
     """Fit with the estimator's own descent, whose products are made by the blocks."""
     if plan.rounds is not None or plan.keeper is not None:
         raise ParameterError(
@@ -121,15 +123,15 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
             "weight must be a number for data in blocks, got None. The constrained form needs all "
             "samples in one place: use fit, or set a weight."
         )
-    head = check_data(estimator, sample(crew, estimator).X, reset=True)
-    everyone = range(len(crew.blocks))
-    shared = crew.share(travelling(estimator))
-    surveys = crew.collect(crew.map("survey-block", _survey, everyone, shared), everyone)
+    head = check_data(estimator, sample(executor, estimator).X, reset=True)
+    everyone = range(len(executor.blocks))
+    shared = executor.share(travelling(estimator))
+    surveys = executor.collect(executor.map("survey-block", _survey, everyone, shared), everyone)
     dtype = np.result_type(head.dtype, *(survey.dtype for survey in surveys))
     own = estimator.callback
     estimator.callback = _both(own, plan.callback)
     try:
-        planned = estimator._plan(BlockRows(None, crew, surveys))
+        planned = estimator._plan(BlockRows(None, executor, surveys))
         estimator._carry_out(*planned, None, dtype)
     finally:
         estimator.callback = own

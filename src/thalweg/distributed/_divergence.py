@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.distributed._crews import Crew
+from thalweg.distributed._executors import Executor
 from thalweg.distributed._model import batch_of, sample, travelling
 from thalweg.distributed._plan import Plan
 from thalweg.estimators import Progress
@@ -43,23 +43,23 @@ class BlockLoss(NamedTuple):
     entries: int
 
 
-def run(estimator: Any, crew: Crew, plan: Plan) -> None:
+def run(estimator: Any, executor: Executor, plan: Plan) -> None:
     """Fit in rounds, with the iterations of ``DivergenceNMF.fit``."""
     choose("solver", estimator.solver, SOLVERS)
-    together = len(crew.blocks)
+    together = len(executor.blocks)
     done = plan.resumed(estimator, together)
-    W = estimator.components_.T if done else _begin(estimator, crew)
+    W = estimator.components_.T if done else _begin(estimator, executor)
     max_rounds = plan.rounds or check_count("max_iter", estimator.max_iter)
     watched = estimator.keep_history or estimator.callback is not None or plan.watched
-    descent, previous = Descent(estimator, crew, W), np.inf
+    descent, previous = Descent(estimator, executor, W), np.inf
     for number in range(done + 1, max_rounds + 1):
         descent.advance(number)
         due = number % EVERY == 0
         if watched or due or number == max_rounds:
             estimator.n_iter_ = number
             descent.evaluate()
-            seen, share = estimator.n_samples_seen_, estimator.outlier_share_
-            progress = Progress(seen, None, estimator.objective_, share)
+            observed, share = estimator.n_samples_seen_, estimator.outlier_share_
+            progress = Progress(observed, None, estimator.objective_, share)
             plan.note(estimator, number, progress, together)
         if due:
             if estimator._done(previous):
@@ -67,13 +67,13 @@ def run(estimator: Any, crew: Crew, plan: Plan) -> None:
             previous = estimator.objective_
     if done < max_rounds:
         estimator._end(descent.method, descent.loss)
-    estimator._take_usual(sample(crew, estimator).X)
+    estimator._estimate_code_prior(sample(executor, estimator).X)
     plan.finish(estimator, max(done, estimator.n_iter_), together)
 
 
-def _begin(estimator: Any, crew: Crew) -> Array:
+def _begin(estimator: Any, executor: Executor) -> Array:
     count = check_count("n_components", estimator.n_components)
-    X = check_data(estimator, sample(crew, estimator).X, reset=True)
+    X = check_data(estimator, sample(executor, estimator).X, reset=True)
     with few_threads(X.shape[1], count, X.shape[0]):
         W: Array = estimator._begin(X, generator(estimator.random_state))
     return W
@@ -82,8 +82,12 @@ def _begin(estimator: Any, crew: Crew) -> Array:
 class Descent:
     """A running fit: this process has the dictionary, the workers have the codes."""
 
-    def __init__(self, estimator: Any, crew: Crew, W: Array) -> None:
-        self.estimator, self.crew, self.all_blocks = estimator, crew, range(len(crew.blocks))
+    def __init__(self, estimator: Any, executor: Executor, W: Array) -> None:
+        self.estimator, self.executor, self.all_blocks = (
+            estimator,
+            executor,
+            range(len(executor.blocks)),
+        )
         self.method = estimator._method()
         self.states: list[Any] = [None for _ in self.all_blocks]
         self.shared: Any = None
@@ -92,11 +96,13 @@ class Descent:
     def advance(self, number: int) -> None:
         """Run one round: update the codes of all blocks, then the dictionary."""
         self._use(self.method.in_round(number))
-        self.states = self.crew.map(
+        self.states = self.executor.map(
             "encode-block", _encode, self.all_blocks, self._sent(), each=self.states
         )
-        handles = self.crew.follow("statistics", _report, self.states)
-        reports = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
+        handles = self.executor.follow("statistics", _report, self.states)
+        reports = [
+            one for one in self.executor.collect(handles, self.all_blocks) if one is not None
+        ]
         self.estimator.n_samples_seen_ = sum(report.rows for report in reports)
         total = reports[0].parts
         for report in reports[1:]:
@@ -115,10 +121,10 @@ class Descent:
         return self._mean(self._losses())
 
     def _losses(self) -> list[BlockLoss]:
-        handles = self.crew.map(
+        handles = self.executor.map(
             "loss-block", _block_loss, self.all_blocks, self._sent(), each=self.states
         )
-        return [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
+        return [one for one in self.executor.collect(handles, self.all_blocks) if one is not None]
 
     def _mean(self, losses: list[BlockLoss]) -> float:
         return sum(one.loss for one in losses) / int(self.estimator.n_samples_seen_)
@@ -134,7 +140,7 @@ class Descent:
         """Return the data of all blocks, sent anew only if they have changed."""
         if self.shared is None:
             model = travelling(self.estimator, "components_")
-            self.shared = self.crew.share(Shared(model, self.method, self.W, self.size))
+            self.shared = self.executor.share(Shared(model, self.method, self.W, self.size))
         return self.shared
 
 
@@ -144,11 +150,11 @@ def _encode(X: Any, shared: Shared, kept: BlockState | None) -> BlockState | Non
     batch = batch_of(model, X, W.dtype)
     if batch is None:
         return None
-    V, seen = batch
+    V, observed = batch
     with few_threads(len(W), W.shape[1], V.shape[1]):
-        H = method.begin(V, W, seen) if kept is None else kept.H * size[:, None]
-        H = method.encode(V, W, H, seen)
-        return BlockState(H, method.parts(V, W, H, seen), V.shape[1])
+        H = method.begin(V, W, observed) if kept is None else kept.H * size[:, None]
+        H = method.encode(V, W, H, observed)
+        return BlockState(H, method.parts(V, W, H, observed), V.shape[1])
 
 
 def _report(kept: BlockState | None) -> BlockState | None:

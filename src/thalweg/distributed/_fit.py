@@ -7,8 +7,8 @@ import numpy as np
 
 from thalweg.distributed import _archetypes, _divergence, _online, _robust
 from thalweg.distributed._blocks import blocks_of
-from thalweg.distributed._crews import crew_of
 from thalweg.distributed._dask import connected
+from thalweg.distributed._executors import executor_for
 from thalweg.distributed._plan import Plan
 from thalweg.errors import ParameterError
 from thalweg.estimators import (
@@ -126,7 +126,7 @@ def fit(
     plan = Plan.of(rounds, blocks_per_round, callback, checkpoint, resume)
     with connected(client) as dask_client:
         blocks = blocks_of(X, block_size)
-        run(estimator, crew_of(dask_client, blocks), plan)
+        run(estimator, executor_for(dask_client, blocks), plan)
     if blocks.names is not None:
         estimator.feature_names_in_ = np.asarray(blocks.names, dtype=object)  # type: ignore[attr-defined]
     return estimator

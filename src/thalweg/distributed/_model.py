@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from thalweg._typing import Array
-from thalweg.distributed._crews import Crew
+from thalweg.distributed._executors import Executor
 from thalweg.errors import InputError
 from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._noise import spread
@@ -53,7 +53,7 @@ def batch_of(model: Any, X: Any, dtype: Any) -> Batch | None:
 def entries_of(batch: Batch) -> int:
     """Return the number of observed entries."""
     F, B = batch.V.shape
-    return F * B if batch.seen is None else int(np.count_nonzero(batch.seen))
+    return F * B if batch.observed is None else int(np.count_nonzero(batch.observed))
 
 
 class NoiseSample(NamedTuple):
@@ -100,16 +100,16 @@ class Sample(NamedTuple):
         return every_feature, inside
 
 
-def sample(crew: Crew, estimator: Any) -> Sample:
+def sample(executor: Executor, estimator: Any) -> Sample:
     """Fetch the first rows of as many blocks as needed; the workers check them."""
     count = check_count("n_components", estimator.n_components)
     model = travelling(estimator, "components_", "n_features_in_")
     heads: list[Any] = []
     missing = 1
-    for i in range(len(crew.blocks)):
+    for i in range(len(executor.blocks)):
         width = heads[0].shape[1] if heads else None
-        handles = crew.map("sample-block", _head, [i], model, width, 2 * count)
-        heads.extend(crew.collect(handles, [i]))
+        handles = executor.map("sample-block", _head, [i], model, width, 2 * count)
+        heads.extend(executor.collect(handles, [i]))
         enough = max(_SAMPLE // max(heads[0].shape[1], 1), 2 * count)
         missing = enough - sum(head.shape[0] for head in heads[:-1])
         if heads[-1].shape[0] >= missing:

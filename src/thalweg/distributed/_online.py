@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.distributed._crews import Crew
+from thalweg.distributed._executors import Executor
 from thalweg.distributed._model import (
     NoiseSample,
     batch_of,
@@ -20,11 +20,11 @@ from thalweg.encoders import Codes
 from thalweg.encoders._problem import MOST_AT_ONCE
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators import ORNMF, Progress
+from thalweg.estimators._code_prior import CodePrior, due, look, merged
 from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._noise import spread
 from thalweg.estimators._parameters import check_count, generator
 from thalweg.estimators._threads import few_threads
-from thalweg.estimators._usual import Usual, due, look, merged
 from thalweg.updates._revive import Leftovers, dead_atoms, leftovers, replace_atoms
 
 __all__ = ["run"]
@@ -35,36 +35,36 @@ class Report(NamedTuple):
 
     latest: Any
     noise: NoiseSample
-    usual: Usual
+    usual: CodePrior
     share: float
     entries: int
     rows: int
 
 
-def run(estimator: Any, crew: Crew, plan: Plan) -> None:
+def run(estimator: Any, executor: Executor, plan: Plan) -> None:
     """Fit a streaming estimator in rounds."""
     if isinstance(estimator, ORNMF) and estimator.buffer_size is None:
         raise ParameterError(
             "buffer_size must be a number or 'auto' in a distributed fit, got None, which would "
             "collect all samples in one process."
         )
-    groups = plan.groups(crew.blocks, check_count("epochs", estimator.epochs))
-    together = plan.together(crew.blocks)
+    groups = plan.groups(executor.blocks, check_count("epochs", estimator.epochs))
+    together = plan.together(executor.blocks)
     done = plan.resumed(estimator, together)
     if done == 0:
-        _begin(estimator, crew, len(groups[0]))
-    counts = [crew.blocks.rows(group) for group in groups]
+        _begin(estimator, executor, len(groups[0]))
+    counts = [executor.blocks.rows(group) for group in groups]
     total = None if None in counts else sum(filter(None, counts))
     for number, group in enumerate(groups[done:], done + 1):
-        _round(estimator, crew, group, total)
+        _round(estimator, executor, group, total)
         plan.note(estimator, number, _progress(estimator, total), together)
     plan.finish(estimator, max(done, len(groups)), together)
 
 
-def _begin(estimator: Any, crew: Crew, blocks: int) -> None:
+def _begin(estimator: Any, executor: Executor, blocks: int) -> None:
     """Initialise the estimator from the first rows of the first round."""
     count = check_count("n_components", estimator.n_components)
-    first = sample(crew, estimator)
+    first = sample(executor, estimator)
     X = check_data(estimator, first.X, reset=True)
     with few_threads(X.shape[1], count, X.shape[0]):
         estimator._prepare(X)
@@ -72,10 +72,10 @@ def _begin(estimator: Any, crew: Crew, blocks: int) -> None:
         estimator._begin(batch, generator(estimator.random_state))
 
 
-def _round(estimator: Any, crew: Crew, group: list[int], total: int | None) -> None:
-    shared = crew.share(travelling(estimator))
-    handles = crew.map("encode-block", _encode, group, shared, len(group))
-    reports = [report for report in crew.collect(handles, group) if report is not None]
+def _round(estimator: Any, executor: Executor, group: list[int], total: int | None) -> None:
+    shared = executor.share(travelling(estimator))
+    handles = executor.map("encode-block", _encode, group, shared, len(group))
+    reports = [report for report in executor.collect(handles, group) if report is not None]
     if not reports:
         raise InputError("A round must have rows, got empty blocks only. Check the blocks.")
     K, F = estimator.components_.shape
@@ -83,13 +83,13 @@ def _round(estimator: Any, crew: Crew, group: list[int], total: int | None) -> N
         _observe(estimator, [report.noise for report in reports])
         if due(estimator.n_batches_seen_):
             usual = merged([report.usual for report in reports])
-            estimator.usual_ = estimator.usual_.follow(usual)
+            estimator.code_prior_ = estimator.code_prior_.follow(usual)
         update, W = estimator._refreshed(estimator._update()), estimator.components_.T
         latest = update.merge([report.latest for report in reports])
         W, state = update.take_in(W, estimator.statistics_, latest)
         if getattr(update, "revives", False) and (dead := dead_atoms(state, update.frozen)):
-            lost = crew.map("revive-block", _leftovers, group, shared, W, len(dead))
-            found = [part for part in crew.collect(lost, group) if part is not None]
+            lost = executor.map("revive-block", _leftovers, group, shared, W, len(dead))
+            found = [part for part in executor.collect(lost, group) if part is not None]
             W, state = replace_atoms(W, state, dead, found, update.constraint)
         estimator.components_, estimator.statistics_ = np.ascontiguousarray(W.T), state
         estimator.n_samples_seen_ += sum(report.rows for report in reports)
@@ -109,8 +109,8 @@ def _observe(estimator: Any, parts: list[NoiseSample]) -> None:
 
 
 def _progress(estimator: Any, total: int | None) -> Progress:
-    seen, share = estimator.n_samples_seen_, estimator.outlier_share_
-    return Progress(seen, total, estimator.objective_, share)
+    observed, share = estimator.n_samples_seen_, estimator.outlier_share_
+    return Progress(observed, total, estimator.objective_, share)
 
 
 def _encode(X: Any, model: Any, blocks: int) -> Report | None:
@@ -121,15 +121,15 @@ def _encode(X: Any, model: Any, blocks: int) -> Report | None:
         return None
     with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
         update = model._update()
-        codes = model._tune(batch).encode(batch.V, W, seen=batch.seen)
+        codes = model._tune(batch).encode(batch.V, W, observed=batch.observed)
         lesson = model._lesson(batch, codes, W)
-        latest = update.summarise(W, batch.V, lesson, batch.seen)
+        latest = update.summarise(W, batch.V, lesson, batch.observed)
     if isinstance(model, ORNMF):
         latest = latest._replace(n_samples=np.asarray(float(rows)))
     F, B = batch.V.shape
     every = _feature_step(F)
     noise = noise_sample(batch, codes.H, every, slice(None, None, spread(-(-F // every), B)[1]))
-    share, usual = model._outlier_share(batch, codes), look(batch, codes, model.usual_)
+    share, usual = model._outlier_share(batch, codes), look(batch, codes, model.code_prior_)
     return Report(latest, noise, usual, share, entries_of(batch), rows)
 
 
@@ -140,7 +140,7 @@ def _leftovers(X: Any, model: Any, moved: Array, count: int) -> Leftovers | None
     if batch is None:
         return None
     with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
-        codes = model._tune(batch).encode(batch.V, W, seen=batch.seen)
+        codes = model._tune(batch).encode(batch.V, W, observed=batch.observed)
         return leftovers(moved, batch.V, codes, count)
 
 

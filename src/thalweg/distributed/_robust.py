@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.distributed._crews import Crew
+from thalweg.distributed._executors import Executor
 from thalweg.distributed._model import (
     NoiseSample,
     Sample,
@@ -58,24 +58,26 @@ class BlockLoss(NamedTuple):
     entries: int
 
 
-def run(estimator: Any, crew: Crew, plan: Plan) -> None:
+def run(estimator: Any, executor: Executor, plan: Plan) -> None:
     """Fit in rounds, with the iterations of ``RobustNMF.fit``."""
-    together = len(crew.blocks)
-    done, first = plan.resumed(estimator, together), sample(crew, estimator)
+    together = len(executor.blocks)
+    done, first = plan.resumed(estimator, together), sample(executor, estimator)
     W = estimator.components_.T if done else _begin(estimator, first)
     max_rounds = plan.rounds or check_count("max_iter", estimator.max_iter)
-    descent, calm = Descent(estimator, crew, first, W), estimator._calm()
+    descent, calm = Descent(estimator, executor, first, W), estimator._calm()
     for number in range(done + 1, max_rounds + 1):
         noise_samples = descent.advance()
         estimator.n_iter_ = number
         descent.evaluate()
         if number <= calm.settling:
             descent.settle(noise_samples)
-        seen, share = estimator.n_samples_seen_, estimator.outlier_share_
-        plan.note(estimator, number, Progress(seen, None, estimator.objective_, share), together)
+        observed, share = estimator.n_samples_seen_, estimator.outlier_share_
+        plan.note(
+            estimator, number, Progress(observed, None, estimator.objective_, share), together
+        )
         if calm.reached(number, estimator.objective_):
             break
-    estimator._take_usual(first.X)
+    estimator._estimate_code_prior(first.X)
     plan.finish(estimator, max(done, estimator.n_iter_), together)
 
 
@@ -90,8 +92,12 @@ def _begin(estimator: Any, first: Sample) -> Array:
 class Descent:
     """A running fit: this process has the dictionary, the workers have codes and outliers."""
 
-    def __init__(self, estimator: Any, crew: Crew, first: Sample, W: Array) -> None:
-        self.estimator, self.crew, self.all_blocks = estimator, crew, range(len(crew.blocks))
+    def __init__(self, estimator: Any, executor: Executor, first: Sample, W: Array) -> None:
+        self.estimator, self.executor, self.all_blocks = (
+            estimator,
+            executor,
+            range(len(executor.blocks)),
+        )
         self.method = estimator._method(W.shape[1])
         self.state = self.method.start(np.empty((0, len(W)), W.dtype).T, W, None)
         self.every, columns = first.columns()
@@ -103,9 +109,13 @@ class Descent:
     def advance(self) -> list[NoiseSample]:
         """Run one round, and return samples for the estimate of the noise."""
         own = [[self.every, *pair] for pair in zip(self.columns, self.states, strict=True)]
-        self.states = self.crew.map("encode-block", _visit, self.all_blocks, self.shared, each=own)
-        handles = self.crew.follow("statistics", _report, self.states)
-        reports = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
+        self.states = self.executor.map(
+            "encode-block", _visit, self.all_blocks, self.shared, each=own
+        )
+        handles = self.executor.follow("statistics", _report, self.states)
+        reports = [
+            one for one in self.executor.collect(handles, self.all_blocks) if one is not None
+        ]
         self.estimator.n_samples_seen_ = sum(report.rows for report in reports)
         sums = self.method.merge([report.sums for report in reports])
         self.state = self.method.move(self.state, sums)
@@ -116,10 +126,10 @@ class Descent:
 
     def evaluate(self) -> None:
         """Record the objective and the share of outliers for the current dictionary."""
-        handles = self.crew.map(
+        handles = self.executor.map(
             "loss-block", _block_loss, self.all_blocks, self.shared, each=self.states
         )
-        losses = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
+        losses = [one for one in self.executor.collect(handles, self.all_blocks) if one is not None]
         loss = sum(one.loss for one in losses) / self.estimator.n_samples_seen_
         share = sum(one.outliers for one in losses) / max(sum(one.entries for one in losses), 1)
         W = self.method.factors(self.state).W
@@ -139,16 +149,16 @@ class Descent:
         if not dead:
             return
         W, count = self.state.W, len(dead)
-        handles = self.crew.map(
+        handles = self.executor.map(
             "revive-block", _leftovers, self.all_blocks, self.shared, W, count, each=self.states
         )
-        found = [one for one in self.crew.collect(handles, self.all_blocks) if one is not None]
+        found = [one for one in self.executor.collect(handles, self.all_blocks) if one is not None]
         W, _ = replace_atoms(W, sums, dead, found, method.update.constraint)
         self.state = self.state._replace(W=W)
 
     def _share(self) -> Any:
         dictionary = {name: getattr(self.state, name) for name in self.method.shared}
-        return self.crew.share(Shared(travelling(self.estimator, "components_"), dictionary))
+        return self.executor.share(Shared(travelling(self.estimator, "components_"), dictionary))
 
 
 def _visit(X: Any, shared: Shared, own: list[Any]) -> BlockState | None:
@@ -160,8 +170,8 @@ def _visit(X: Any, shared: Shared, own: list[Any]) -> BlockState | None:
         return None
     method = shared.method()
     with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
-        state = method.start(batch.V, W, batch.seen) if kept is None else kept.state
-        state, sums = method.visit(batch.V, state._replace(**shared.dictionary), batch.seen)
+        state = method.start(batch.V, W, batch.observed) if kept is None else kept.state
+        state, sums = method.visit(batch.V, state._replace(**shared.dictionary), batch.observed)
     noise = noise_sample(batch, method.factors(state).H, every_feature, columns)
     bare = state._replace(**dict.fromkeys(method.shared))
     return BlockState(bare, sums, noise, batch.V.shape[1])
@@ -181,7 +191,7 @@ def _block_loss(X: Any, shared: Shared, kept: BlockState | None) -> BlockLoss | 
     with few_threads(len(W), W.shape[1], batch.V.shape[1]):
         factors = shared.method().factors(kept.state._replace(**shared.dictionary))
         losses = shared.model._losses(batch, factors)
-    R = factors.R if batch.seen is None else factors.R * batch.seen
+    R = factors.R if batch.observed is None else factors.R * batch.observed
     entries = entries_of(batch)
     return BlockLoss(float(np.sum(losses)), entries * outlier_share(batch, R), entries)
 

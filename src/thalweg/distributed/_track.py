@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from thalweg.distributed._blocks import Blocks, Held
-from thalweg.distributed._crews import crew_of
 from thalweg.distributed._dask import connected
+from thalweg.distributed._executors import executor_for
 from thalweg.errors import ParameterError
 from thalweg.streams import Stream, open as open_stream
 
@@ -68,9 +68,9 @@ def track(
     all_streams, model = range(len(sources)), copy(estimator)
     model.callback = None  # type: ignore[attr-defined]  # it may not be picklable
     with connected(client) as dask_client:
-        crew = crew_of(dask_client, sources)
-        handles = crew.map("track-stream", _fit_stream, all_streams, model, epochs, batch_size)
-        return crew.collect(handles, all_streams)
+        executor = executor_for(dask_client, sources)
+        handles = executor.map("track-stream", _fit_stream, all_streams, model, epochs, batch_size)
+        return executor.collect(handles, all_streams)
 
 
 def _fit_stream(stream: Stream, estimator: Any, epochs: int, batch_size: int | None) -> Any:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from thalweg.distributed._blocks import Lazy, blocks_of, plain
-from thalweg.distributed._crews import crew_of
 from thalweg.distributed._dask import collection, connected, load
+from thalweg.distributed._executors import executor_for
 from thalweg.distributed._model import travelling
 from thalweg.errors import ParameterError
 
@@ -53,9 +53,9 @@ def transform(estimator: Any, X: Any, *, client: Any = None, block_size: int | N
         return _lazily(model, blocks.blocks)
     all_blocks = range(len(blocks))
     with connected(client) as dask_client:
-        crew = crew_of(dask_client, blocks)
-        handles = crew.map("transform-block", _codes, all_blocks, crew.share(model))
-        return np.vstack(crew.collect(handles, all_blocks))
+        executor = executor_for(dask_client, blocks)
+        handles = executor.map("transform-block", _codes, all_blocks, executor.share(model))
+        return np.vstack(executor.collect(handles, all_blocks))
 
 
 def _lazily(model: Any, blocks: list[Any]) -> Any:

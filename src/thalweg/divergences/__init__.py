@@ -1,6 +1,6 @@
 """How far a model is from the data: losses d(v | p) of a factorisation, summed over columns.
 
-v is what was seen and p = W h what the model says. All of them work on the columns of an
+v is what was observed and p = W h what the model says. All of them work on the columns of an
 array: each column is one sample, and a one-dimensional array is one sample. A divergence is a
 frozen dataclass that can be built without arguments, and lives in a file of its own, where it
 is found by name or by one of its aliases.

@@ -6,7 +6,7 @@ Every encoder minimises, for each sample v (a column of V) over h and r,
 
 where g is the outliers' penalty with its bounds and omega the codes' penalty, whose domain is
 the nonnegative orthant. A gap is an outlier that costs nothing: over the entries that were not
-seen, g is zero and r is free, so the best r is v - W h there whatever v is. It follows that a
+observed, g is zero and r is free, so the best r is v - W h there whatever v is. It follows that a
 gap adds nothing to the loss, to its gradient in h, or to its gradient in W.
 """
 
@@ -61,19 +61,19 @@ class Encoder(Protocol):
     name: ClassVar[str]
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V, each as if it were alone.
 
         Parameters
         ----------
         V : array of shape (F, B)
-            Samples; any finite number may stand where nothing was seen.
+            Samples; any finite number may stand where nothing was observed.
         W : array of shape (F, K)
             Dictionary.
         H0 : array of shape (K, B), optional
             Where to begin.
-        seen : boolean array of shape (F, B), optional
+        observed : boolean array of shape (F, B), optional
             False at gaps; by default there is none.
         """
         ...

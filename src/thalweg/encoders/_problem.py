@@ -56,7 +56,7 @@ class Problem:
 
     V: Array
     W: Array
-    seen: Mask | None
+    observed: Mask | None
     outliers: Prox
     penalty: Prox
 
@@ -64,13 +64,13 @@ class Problem:
         """Evaluate at the codes H."""
         Z = times(self.W, H)
         np.subtract(self.V, Z, out=Z)
-        values, E = moreau(self.outliers, Z if self.seen is None else Z * self.seen)
+        values, E = moreau(self.outliers, Z if self.observed is None else Z * self.observed)
         return Point(values + self._cost(H), Z, E)
 
     def take(self, columns: Indices | slice) -> "Problem":
         """Return the problem of some of the samples."""
-        seen = None if self.seen is None else self.seen.T[columns].T
-        return Problem(self.V.T[columns].T, self.W, seen, self.outliers, self.penalty)
+        observed = None if self.observed is None else self.observed.T[columns].T
+        return Problem(self.V.T[columns].T, self.W, observed, self.outliers, self.penalty)
 
     def gap(self, point: Point) -> Array:
         """Return loss minus a lower bound of the optimum, by Fenchel duality.
@@ -143,14 +143,14 @@ class Problem:
         return finite
 
     def _excess(self, y: Array, limit: float) -> Array:
-        """Return the shift, on seen entries, after which W'y <= limit; it needs W >= 0."""
+        """Return the shift, on observed entries, after which W'y <= limit; it needs W >= 0."""
         over = times(self.W.T, y) - limit
-        if self.seen is None:
+        if self.observed is None:
             weight = np.broadcast_to(self.W.sum(axis=0)[:, None], over.shape)
         else:
-            weight = times(self.W.T, self.seen.astype(y.dtype))
+            weight = times(self.W.T, self.observed.astype(y.dtype))
         ratio = np.divide(over, weight, out=np.zeros_like(over), where=(over > 0) & (weight > 0))
         shift = ratio.max(axis=0, initial=0.0)
-        where = np.ones(y.shape, dtype=np.bool_) if self.seen is None else self.seen
+        where = np.ones(y.shape, dtype=np.bool_) if self.observed is None else self.observed
         shifts: Array = where * shift
         return shifts

@@ -15,7 +15,7 @@ __all__ = ["ridge_codes"]
 _RIDGE = 1e-2
 
 
-def ridge_codes(V: Array, W: Array, seen: Mask | None, penalty: Prox) -> Array:
+def ridge_codes(V: Array, W: Array, observed: Mask | None, penalty: Prox) -> Array:
     """Return a prox(g), g = argmin over h of |v - W h|^2/2 + rho |h|^2/2, for each column of V.
 
     rho is a hundredth of d, the mean diagonal entry of W'W, and the prox of the penalty has step
@@ -31,17 +31,17 @@ def ridge_codes(V: Array, W: Array, seen: Mask | None, penalty: Prox) -> Array:
     >>> ridge_codes(np.array([[2.0], [-1.0]]), np.eye(2), None, Orthant()).ravel()
     array([2., 0.])
     """
-    V = V if seen is None else np.where(seen.T, V.T, V.dtype.type(0)).T
+    V = V if observed is None else np.where(observed.T, V.T, V.dtype.type(0)).T
     G = W.T @ W
     unit = mean_diagonal(G)
     factor = cho_factor(G + _RIDGE * unit * np.eye(len(G), dtype=G.dtype))
     H = penalty.prox(cho_solve(factor, times(W.T, V)).astype(V.dtype, copy=False), 1.0 / unit)
-    return np.asfortranarray(H * _best_multiple(V, times(W, H), seen))
+    return np.asfortranarray(H * _best_multiple(V, times(W, H), observed))
 
 
-def _best_multiple(V: Array, fit: Array, seen: Mask | None) -> Array:
+def _best_multiple(V: Array, fit: Array, observed: Mask | None) -> Array:
     """Return argmin over a >= 0 of |v - a fit|^2 over the observed entries of each column."""
-    fit = fit if seen is None else fit * seen
+    fit = fit if observed is None else fit * observed
     size = np.einsum("fb,fb->b", fit, fit)
     along = np.maximum(np.einsum("fb,fb->b", fit, V), 0)
     best: Array = np.divide(along, size, out=np.zeros_like(size), where=size > 0)

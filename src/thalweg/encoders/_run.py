@@ -109,10 +109,10 @@ def encode_chunks(
 ) -> Codes:
     """Encode a few columns at a time, so that the work arrays do not grow with the batch."""
     unseen, width = None, problem.W.shape[1]
-    if problem.seen is not None:
+    if problem.observed is not None:
         width = max(width, width**2 // 4)  # a sample with gaps may need a K x K matrix of its own
         # Whatever stands at a gap is an outlier: it is set aside, and put back at the end.
-        unseen = np.where(problem.seen.T, problem.V.dtype.type(0), problem.V.T).T
+        unseen = np.where(problem.observed.T, problem.V.dtype.type(0), problem.V.T).T
         problem = replace(problem, V=problem.V - unseen)
     pieces = chunks(problem.V, width)
     if len(pieces) <= 1:

@@ -65,7 +65,7 @@ class Admm:
     rho: float = 1.0
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         rule = StoppingRule(self.tol, self.exit, self.max_iter, every=10)
@@ -73,7 +73,7 @@ class Admm:
         rho = self.rho * mean_diagonal(G), self.rho
         factor = cho_factor(G + rho[0] * np.eye(W.shape[1], dtype=W.dtype))
         return encode_chunks(
-            Problem(V, W, seen, self.outliers, self.penalty),
+            Problem(V, W, observed, self.outliers, self.penalty),
             H0,
             lambda problem, start: rule.run(problem, _Splitting(problem, factor, *rho), start),
         )
@@ -103,18 +103,18 @@ class _Splitting:
         h = np.asfortranarray(cho_solve(self.factor, rhs), dtype=H.dtype)  # [O] (25)
         left = problem.V - times(problem.W, h)
         target = (rho2 * self.q + left - self.beta) / (1.0 + rho2)
-        if problem.seen is not None:  # the penalty does not know of gaps
-            target *= problem.seen
+        if problem.observed is not None:  # the penalty does not know of gaps
+            target *= problem.observed
         r = self.norm.prox(target, 1.0 / (1.0 + rho2))  # (26)
-        if problem.seen is not None:  # a gap's r is free, and takes all that is left
-            r = np.where(problem.seen.T, r.T, left.T).T
+        if problem.observed is not None:  # a gap's r is free, and takes all that is left
+            r = np.where(problem.observed.T, r.T, left.T).T
         self.last, self.fit = self.fit, self._fit(problem, left, r)
         u = problem.penalty.prox(h + self.alpha / rho1, 1.0 / rho1)  # (27)
         self.q = np.clip(r + self.beta / rho2, self.lower, self.upper)  # (28)
         self.alpha = self.alpha + rho1 * (h - u)  # (29)
         self.beta = self.beta + rho2 * (r - self.q)  # (30)
-        if problem.seen is not None:  # nothing binds a gap's r to its copy
-            self.beta *= problem.seen
+        if problem.observed is not None:  # nothing binds a gap's r to its copy
+            self.beta *= problem.observed
         self.r = r
         return u
 
@@ -125,7 +125,7 @@ class _Splitting:
 
     def _fit(self, problem: Problem, left: Array, r: Array) -> Array:
         rest = left - r  # zero at gaps
-        cost = self.norm.value(r if problem.seen is None else r * problem.seen)
+        cost = self.norm.value(r if problem.observed is None else r * problem.observed)
         fit: Array = 0.5 * np.einsum("fb,fb->b", rest, rest) + cost
         return fit
 

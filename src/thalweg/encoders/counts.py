@@ -56,14 +56,16 @@ class Counts:
                 "Multiplicative for squares."
             )
 
-    def encode(self, V: Any, W: Array, H0: Array | None = None, seen: Mask | None = None) -> Codes:
+    def encode(
+        self, V: Any, W: Array, H0: Array | None = None, observed: Mask | None = None
+    ) -> Codes:
         """Encode the columns of V, dense or sparse; see :class:`thalweg.encoders.Encoder`."""
         l1, _ = coefficients(self.penalty)
-        rows = sparse.csr_array((V if seen is None else V * seen).T)
-        fidelity = fidelity_of(KL(), rows.T if seen is None else V, W, seen, l1)
+        rows = sparse.csr_array((V if observed is None else V * observed).T)
+        fidelity = fidelity_of(KL(), rows.T if observed is None else V, W, observed, l1)
         H = np.array(fidelity.start() if H0 is None else H0, dtype=W.dtype).T.copy(order="C")
         atoms = np.ascontiguousarray(W)
-        mass = atoms.sum(axis=0)[None] if seen is None else seen.T.astype(W.dtype) @ atoms
+        mass = atoms.sum(axis=0)[None] if observed is None else observed.T.astype(W.dtype) @ atoms
         mass = np.maximum(mass + W.dtype.type(l1), np.finfo(W.dtype).tiny)
         haze = W.dtype.type(np.finfo(W.dtype).eps ** 0.75 / len(W))
         loss = np.zeros(len(H), dtype=W.dtype)
@@ -80,5 +82,5 @@ class Counts:
             self.max_iter,
         )
         nothing = np.broadcast_to(np.zeros((), W.dtype), V.shape)
-        R = nothing if seen is None else np.where(seen, 0, V - W @ H.T)
+        R = nothing if observed is None else np.where(observed, 0, V - W @ H.T)
         return Codes(H.T, R, np.abs(loss), fidelity.cost(H.T), loss >= 0.0)

@@ -83,11 +83,11 @@ class Fast:
     loose: float = 0.0
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         shared = _gram(W)
-        problem = Problem(V, W, seen, self.outliers, self.penalty)
+        problem = Problem(V, W, observed, self.outliers, self.penalty)
         return encode_chunks(problem, H0, lambda part, start: self._encode(part, shared, start))
 
     def _encode(self, problem: Problem, shared: Array, H0: Array | None) -> Codes:
@@ -113,7 +113,7 @@ class Fast:
             result.H[:] = H0
         _kernels.alternate_l1(
             np.ascontiguousarray(problem.V.T),
-            _NO_GAPS if problem.seen is None else np.ascontiguousarray(problem.seen.T),
+            _NO_GAPS if problem.observed is None else np.ascontiguousarray(problem.observed.T),
             np.ascontiguousarray(problem.W.T),
             tuple(walk.gram),
             H0 is None,
@@ -182,12 +182,12 @@ class _Alternation:
     def _newton(self, problem: Problem, H: Array, point: Point, slope: Array) -> Array:
         """Minimise the quadratic model on the entries where the envelope is curved."""
         curved = problem.outliers.curvature(point.Z)  # type: ignore[attr-defined]
-        if problem.seen is not None:
-            curved = curved & problem.seen
+        if problem.observed is not None:
+            curved = curved & problem.observed
         G = np.empty((curved.shape[1], *self.whole.shape))
         _kept_grams(problem.W, curved, self.whole, G)
         diagonal = np.einsum("bkk->bk", G)
-        # Relative to all entries seen: of those that are curved there may be none.
+        # Relative to all entries observed: of those that are curved there may be none.
         sizes = np.diagonal(self.gram.each(), axis1=-2, axis2=-1)
         ridge = _RIDGE * sizes.max(axis=-1, initial=np.finfo(float).tiny)
         diagonal += self.l2 + ridge.reshape(-1, 1)
@@ -220,13 +220,13 @@ def _kept_grams(W: Array, kept: Mask, whole: Array, grams: Array) -> None:
 def _prepare(problem: Problem, whole: Array, l2: float) -> Gram:
     """Return the Gram matrix of all samples, and of each with gaps its own, plus l2."""
     ridge = l2 * np.eye(len(whole))
-    if problem.seen is None:
+    if problem.observed is None:
         return prepare(whole + ridge if l2 else whole)
-    gappy = np.flatnonzero(~problem.seen.all(axis=0))
+    gappy = np.flatnonzero(~problem.observed.all(axis=0))
     G = np.empty((1 + gappy.size, *whole.shape))
     G[0] = whole
-    _kept_grams(problem.W, problem.seen.T[gappy].T, whole, G[1:])
-    place = np.zeros(problem.seen.shape[1], dtype=np.intp)
+    _kept_grams(problem.W, problem.observed.T[gappy].T, whole, G[1:])
+    place = np.zeros(problem.observed.shape[1], dtype=np.intp)
     place[gappy] = 1 + np.arange(gappy.size)
     return invert(G + ridge if l2 else G, place)
 

@@ -36,7 +36,7 @@ def coefficients(penalty: Prox) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Fidelity:
-    """d(V | W H) + l1 sum(H) + l2/2 |H|^2 for each column, over the entries seen.
+    """d(V | W H) + l1 sum(H) + l2/2 |H|^2 for each column, over the entries observed.
 
     A gap is an entry that fits: there the data are taken to be the model, so that it adds
     nothing to the value, and it is left out of the gradient and of the curvature.
@@ -49,7 +49,7 @@ class Fidelity:
         Samples.
     W : array of shape (F, K)
         Dictionary.
-    seen : boolean array of shape (F, B) or None
+    observed : boolean array of shape (F, B) or None
         False at gaps.
     l1, l2 : float
         Weights of the codes' penalty.
@@ -67,16 +67,16 @@ class Fidelity:
     loss: Divergence
     V: Array
     W: Array
-    seen: Mask | None
+    observed: Mask | None
     l1: float = 0.0
     l2: float = 0.0
 
     def start(self) -> Array:
         """Return equal codes for each sample, of the size that its sum asks for."""
-        if self.seen is None:
+        if self.observed is None:
             weight = np.full(self.V.shape[1], self.W.sum(), self.V.dtype)
         else:
-            weight = self.W.sum(axis=1) @ self.seen
+            weight = self.W.sum(axis=1) @ self.observed
         total = self._totals()
         level = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0.0)
         H: Array = np.repeat(level[:, None], self.W.shape[1], axis=1).T
@@ -90,8 +90,8 @@ class Fidelity:
         P = times(self.W, H)
         kind, totals = np.finfo(P.dtype), self._totals()
         haze = np.where(totals > 0.0, kind.eps**0.75 * totals / len(P), kind.tiny**0.25)
-        if self.seen is not None:  # where nothing was seen any model will do
-            haze[~self.seen.any(axis=0)] = 1.0
+        if self.observed is not None:  # where nothing was observed any model will do
+            haze[~self.observed.any(axis=0)] = 1.0
         P += haze.astype(P.dtype)
         return P
 
@@ -124,9 +124,9 @@ class Fidelity:
         curvature = curvature if filled else self._masked(curvature)
         if not getattr(self.loss, "half_quadratic", False) or len(curvature) == 1:
             return curvature
-        seen = curvature > 0.0
-        residual = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=seen)
-        mean = residual.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        observed = curvature > 0.0
+        residual = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=observed)
+        mean = residual.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
         least = np.maximum(mean / steepest, np.finfo(curvature.dtype).tiny)
         bounded: Array = np.minimum(curvature, (1.0 / least).astype(curvature.dtype))
         return bounded
@@ -148,33 +148,35 @@ class Fidelity:
 
     def take(self, columns: Indices | slice) -> "Fidelity":
         """Return the problem of some samples only, each of them one run of memory."""
-        seen = None if self.seen is None else np.asfortranarray(take(self.seen, columns))
-        return replace(self, V=np.asfortranarray(take(self.V, columns)), seen=seen)
+        observed = (
+            None if self.observed is None else np.asfortranarray(take(self.observed, columns))
+        )
+        return replace(self, V=np.asfortranarray(take(self.V, columns)), observed=observed)
 
     def codes(self, H: Array, solved: Mask) -> Codes:
         """Return the result at some codes."""
         P = self.model(H)
         V = self._data(P)
         R = self.loss.outliers(V, P)
-        if self.seen is not None:
-            R = np.where(self.seen.T, R.T, (self.V - P).T).T
+        if self.observed is not None:
+            R = np.where(self.observed.T, R.T, (self.V - P).T).T
         cost = self.cost(H)
         return Codes(H, R, self.loss.value(V, P) + cost, cost, solved)
 
     def _totals(self) -> Array:
-        """Return the sum of each sample over the entries seen."""
-        totals: Array = (self.V if self.seen is None else self.V * self.seen).sum(axis=0)
+        """Return the sum of each sample over the entries observed."""
+        totals: Array = (self.V if self.observed is None else self.V * self.observed).sum(axis=0)
         return totals
 
     def _data(self, P: Array) -> Array:
-        if self.seen is None:
+        if self.observed is None:
             return self.V
         V = P.copy(order="K")
-        np.copyto(V, self.V, where=self.seen)
+        np.copyto(V, self.V, where=self.observed)
         return V
 
     def _masked(self, X: Array) -> Array:
-        return X if self.seen is None else X * self.seen
+        return X if self.observed is None else X * self.observed
 
     def _back(self, part: Array) -> Array:
         """Return W' times a part of the gradient, which may be one number for all entries."""

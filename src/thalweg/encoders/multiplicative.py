@@ -56,11 +56,11 @@ class Multiplicative:
     max_iter: int = 200
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)
-        return encode_pieces(fidelity_of(self.loss, V, W, seen, l1, l2), H0, self._run)
+        return encode_pieces(fidelity_of(self.loss, V, W, observed, l1, l2), H0, self._run)
 
     def _run(self, fidelity: Fidelity, H: Array) -> Codes:
         result, alive = H.copy(order="F"), np.arange(H.shape[1])

@@ -74,11 +74,11 @@ class Newton:
     max_iter: int = 50
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)
-        fidelity = Fidelity(self.loss, V, W, seen, l1, l2)
+        fidelity = Fidelity(self.loss, V, W, observed, l1, l2)
         return encode_pieces(fidelity, H0, self._run, width=W.shape[1] ** 2 // 4)
 
     def _run(self, fidelity: Fidelity, H: Array) -> Codes:

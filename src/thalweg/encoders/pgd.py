@@ -61,14 +61,14 @@ class Pgd:
     kappa: float = 0.7
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         rule = StoppingRule(self.tol, self.exit, self.max_iter, every=25)
         L = float(np.linalg.norm(W, 2)) ** 2
         walk = _Descent(self.kappa / L if L > 0.0 else 1.0)
         return encode_chunks(
-            Problem(V, W, seen, self.outliers, self.penalty),
+            Problem(V, W, observed, self.outliers, self.penalty),
             H0,
             lambda problem, start: rule.run(problem, walk, start),
         )
@@ -80,7 +80,7 @@ class _Descent:
 
     def start(self, problem: Problem) -> Array:
         """Return codes near least squares: from zero, 50 steps end far from the optimum."""
-        return ridge_codes(problem.V, problem.W, problem.seen, problem.penalty)
+        return ridge_codes(problem.V, problem.W, problem.observed, problem.penalty)
 
     def step(self, problem: Problem, H: Array, point: Point) -> Array:
         """Return the codes after a step down the gradient and back into the set."""

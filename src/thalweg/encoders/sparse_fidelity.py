@@ -33,7 +33,7 @@ def fidelity_of(
     loss: Divergence,
     V: Any,
     W: Array,
-    seen: Mask | None,
+    observed: Mask | None,
     l1: float = 0.0,
     l2: float = 0.0,
 ) -> Fidelity:
@@ -51,7 +51,7 @@ def fidelity_of(
     """
     if sparse.issparse(V):
         return SparseFidelity(loss, V, W, None, l1, l2)
-    return Fidelity(loss, V, W, seen, l1, l2)
+    return Fidelity(loss, V, W, observed, l1, l2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class SparseFidelity(Fidelity):
         Samples.
     W : array of shape (F, K)
         Dictionary.
-    seen : None
+    observed : None
         Sparse data have no gaps.
     l1, l2 : float
         Weights of the codes' penalty.

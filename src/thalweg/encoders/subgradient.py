@@ -106,12 +106,12 @@ class Subgradient:
             )
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)
         run = self._seek if self._rule() == "polyak" else self._descend
-        return encode_pieces(Fidelity(self.loss, V, W, seen, l1, l2), H0, run)
+        return encode_pieces(Fidelity(self.loss, V, W, observed, l1, l2), H0, run)
 
     def _rule(self) -> str:
         bounded = isinstance(self.loss, _BOUNDED)

@@ -2,13 +2,12 @@
 
 Rows are samples here; inside, columns are. Every estimator offers ``fit``, ``partial_fit`` and
 ``fit_stream`` where it streams, ``transform``, ``inverse_transform``, ``decompose``,
-``score_samples`` and ``score``; ``NaN`` in the data means that nothing was seen there.
+``score_samples`` and ``score``; ``NaN`` in the data means that nothing was observed there.
 """
 
-from thalweg.estimators import rivals
-from thalweg.estimators._journey import Position
+from thalweg.estimators._base import Decomposition
+from thalweg.estimators._checkpointed_run import Position
 from thalweg.estimators._streaming import Progress
-from thalweg.estimators._surface import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF
 from thalweg.estimators.grasta import Grasta
 from thalweg.estimators.grouse import Grouse
@@ -52,5 +51,4 @@ __all__ = [
     "RobustOnlineNMF",
     "Roseta",
     "SparseArchetypalNMF",
-    "rivals",
 ]

@@ -35,25 +35,25 @@ class Alternation:
     def complete(
         self,
         V: Array,
-        seen: Mask | None,
+        observed: Mask | None,
         n_components: int,
         rng: np.random.Generator | int | None = 0,
     ) -> Completed:
         """Return the low-rank part of V and its outliers."""
         rng = np.random.default_rng(rng)
-        mask = np.ones(V.shape, dtype=np.bool_) if seen is None else seen
+        mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         rank = min(n_components, *V.shape)
-        U, noise = robust_start(V, rank, seen, seed=int(rng.integers(2**31)))
+        U, noise = robust_start(V, rank, observed, seed=int(rng.integers(2**31)))
         size, count, converged = 0.0, 0, False
         while count < self.max_iter and not converged:
-            codes = encoder_at(self.tracker, U, noise, size).encode(V, U, seen=seen)
+            codes = encoder_at(self.tracker, U, noise, size).encode(V, U, observed=observed)
             size, kept = code_size(codes.H, mask), mask & (codes.R == 0)
             rows, Q = _rows(V, kept, U, codes.H)
             residual = (V - rows @ Q.T)[mask]
             noise = noise_level(residual, self.tracker.limit, rows.size + Q.size)
             before, U = U, np.linalg.qr(rows)[0]
             count, converged = count + 1, largest_angle(U, before) <= self.tol
-        codes = encoder_at(self.tracker, U, noise, size).encode(V, U, seen=seen)
+        codes = encoder_at(self.tracker, U, noise, size).encode(V, U, observed=observed)
         beyond = ((0, n_components - rank), (0, 0))
         basis, H = np.pad(U.T, beyond).T, np.pad(codes.H, beyond)
         return Completed(basis, H, codes.R * mask, count, converged)
@@ -67,7 +67,7 @@ def encoder_at(tracker: PetrelsADMM, U: Array, noise: float, size: float) -> Enc
 
 
 def code_size(H: Array, mask: Mask) -> float:
-    """Return the median |h|^2 of the samples in which anything was seen."""
+    """Return the median |h|^2 of the samples in which anything was observed."""
     sizes = np.square(H[:, mask.any(axis=0)]).sum(axis=0)
     return float(np.median(sizes)) if sizes.size else 0.0
 
@@ -78,6 +78,6 @@ def _rows(V: Array, kept: Mask, U: Array, H: Array) -> tuple[Array, Array]:
     A row with no more such entries than there are codes stays.
     """
     Q, T = np.linalg.qr(H.T)
-    rows = LeastSquares().encode(V.T, Q, seen=kept.T).H.T
+    rows = LeastSquares().encode(V.T, Q, observed=kept.T).H.T
     enough = kept.sum(axis=1) > len(H)
     return np.where(enough[:, None], rows, U @ T.T), Q

@@ -46,9 +46,9 @@ class Planned(NamedTuple):
         return run.searched(problem, self.search, watch)
 
 
-def refilled(seen: Mask | None, rows: Rows, state: State) -> Rows:
+def refilled(observed: Mask | None, rows: Rows, state: State) -> Rows:
     """Put the low-rank part into gaps."""
-    return rows if seen is None else Rows(np.where(seen, rows.X, state.W @ state.H))
+    return rows if observed is None else Rows(np.where(observed, rows.X, state.W @ state.H))
 
 
 def completed(X: Any) -> tuple[Rows, Mask | None]:
@@ -58,7 +58,7 @@ def completed(X: Any) -> tuple[Rows, Mask | None]:
         return Rows.of(X), None
     # sums are rounded alike whatever the order in memory
     dense = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
-    seen = ~np.isnan(dense)
-    known = np.where(seen, dense, 0.0)
-    means = known.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    return Rows.of(np.where(seen, known, means)), seen
+    observed = ~np.isnan(dense)
+    known = np.where(observed, dense, 0.0)
+    means = known.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    return Rows.of(np.where(observed, known, means)), observed

@@ -6,12 +6,12 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
+from thalweg.estimators._base import Factorization
 from thalweg.estimators._input import as_batch, check_data, filled
 from thalweg.estimators._parameters import check_count, generator
+from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._streaming import outlier_share
-from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
-from thalweg.estimators._undo import undone_on_error
 
 __all__ = ["Completing"]
 
@@ -43,7 +43,7 @@ class Completing(Factorization):
         self
             The fitted estimator.
         """
-        with undone_on_error(self):
+        with rollback_on_error(self):
             self._solve(check_data(self, X, reset=True))
         return self
 
@@ -58,9 +58,9 @@ class Completing(Factorization):
         Returns
         -------
         array of shape (n_samples, n_features)
-            X where it was seen, and elsewhere the low-rank part with the codes of the fit.
+            X where it was observed, and elsewhere the low-rank part with the codes of the fit.
         """
-        with undone_on_error(self):
+        with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             found = self._solve(X)
         return filled(X, (found.U @ found.H).T)
@@ -69,13 +69,13 @@ class Completing(Factorization):
         method, K = self._method(), check_count("n_components", self.n_components)
         batch = as_batch(X)
         with few_threads(X.shape[1], K, X.shape[0]):
-            found = method.complete(batch.V, batch.seen, K, generator(self.random_state))
+            found = method.complete(batch.V, batch.observed, K, generator(self.random_state))
         self.components_ = np.ascontiguousarray(found.U.T)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         self.n_samples_seen_ = X.shape[0]
         self.outlier_share_ = outlier_share(batch, found.R)
-        self._note(batch.V, batch.seen, found)
+        self._note(batch.V, batch.observed, found)
         return found
 
-    def _note(self, V: Array, seen: Any, found: Completed) -> None:
+    def _note(self, V: Array, observed: Any, found: Completed) -> None:
         """Take note of what was found beyond the components."""

@@ -19,10 +19,10 @@ from thalweg.encoders.newton import Newton
 from thalweg.encoders.sparse_fidelity import suits_sparse
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
+from thalweg.estimators._base import Factorization
 from thalweg.estimators._input import Batch, as_batch, normal
 from thalweg.estimators._noise import Noise, measure
 from thalweg.estimators._start import frozen_columns, scaled_dictionary
-from thalweg.estimators._surface import Factorization
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
@@ -124,7 +124,8 @@ class Diverging(Factorization):
         if isinstance(self.init, str):
             parameters.choose("init", self.init, ("auto", "svd", "random", "samples"))
         automatic = isinstance(self.init, str) and self.init == "auto"
-        # Of data that are mostly gaps singular vectors are single entries that happened to be seen.
+        # Of data that are mostly gaps singular vectors are single entries that happened to be
+        # observed.
         misled = isinstance(self.loss_, self._misled) or _mostly_gaps(batch)
         init = "random" if automatic and misled else self.init
         bounds = self._constraint()
@@ -144,7 +145,7 @@ class Diverging(Factorization):
             scale = 10.0 * float(batch.V.max(initial=0.0)) or 1.0
             for _ in range(_ROUNDS):
                 self.loss_ = loss.tuned(scale)
-                codes = self._encoder().encode(batch.V, W, seen=batch.seen)
+                codes = self._encoder().encode(batch.V, W, observed=batch.observed)
                 scale = measure(batch, W, codes.H).level or scale
             self.loss_ = loss.tuned(scale)
 
@@ -173,4 +174,6 @@ def _loss(spec: Any) -> Divergence:
 
 
 def _mostly_gaps(batch: Batch) -> bool:
-    return batch.seen is not None and bool(2 * np.count_nonzero(batch.seen) < batch.seen.size)
+    return batch.observed is not None and bool(
+        2 * np.count_nonzero(batch.observed) < batch.observed.size
+    )

@@ -34,10 +34,10 @@ class _InputTypeError(InputError, TypeError):
 
 
 class Batch(NamedTuple):
-    """Samples as columns, zero where nothing was seen; ``seen`` is None without gaps."""
+    """Samples as columns, zero where nothing was observed; ``observed`` is None without gaps."""
 
     V: Array
-    seen: Mask | None
+    observed: Mask | None
 
 
 def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:

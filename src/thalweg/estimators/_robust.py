@@ -11,10 +11,10 @@ from thalweg.encoders.fast import Fast
 from thalweg.encoders.pgd import Pgd
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
+from thalweg.estimators._base import Factorization
 from thalweg.estimators._input import Batch
 from thalweg.estimators._noise import Noise, due, measure
 from thalweg.estimators._start import dictionary
-from thalweg.estimators._surface import Factorization
 from thalweg.prox import Prox
 from thalweg.solvers.admm import MatrixAdmm
 from thalweg.solvers.block_coordinate import BlockCoordinate
@@ -109,7 +109,7 @@ class Robust(Factorization):
         # So large a weight leaves no outlier.
         weight = 10.0 * float(batch.V.max(initial=0.0)) or 1.0
         for _ in range(_ROUNDS):
-            codes = self._encoder_for(weight).encode(batch.V, W, seen=batch.seen)
+            codes = self._encoder_for(weight).encode(batch.V, W, observed=batch.observed)
             weight = measure(batch, W, codes.H).weight or weight
         return weight
 

@@ -101,9 +101,9 @@ def _uniform(batch: Batch, n_components: int, rng: np.random.Generator) -> Array
 
 
 def _means(batch: Batch) -> Array:
-    """Return the mean of each feature over the entries seen, none below a share of the largest."""
+    """Return the mean of each feature's observed entries, at least a share of the largest."""
     B = batch.V.shape[1]
-    counts = B if batch.seen is None else np.maximum(batch.seen.sum(axis=1), 1)
+    counts = B if batch.observed is None else np.maximum(batch.observed.sum(axis=1), 1)
     means = np.asarray(batch.V.sum(axis=1, dtype=np.float64)) / counts
     floored: Array = np.maximum(means, _RARE * means.max(initial=0.0) or 1.0)
     return floored
@@ -123,8 +123,8 @@ def _singular(batch: Batch, n_components: int, rng: np.random.Generator) -> Arra
     """Return the larger one-signed part of each singular vector, and of the mean, half and half."""
     means = _means(batch)
     V: Any = batch.V.astype(np.float64)
-    if batch.seen is not None:
-        V = np.where(batch.seen, V, means[:, None])
+    if batch.observed is not None:
+        V = np.where(batch.observed, V, means[:, None])
     left, _, right = svds(V, n_components, v0=rng.standard_normal(min(V.shape)))
     W = np.empty_like(left)
     for k in range(n_components):

@@ -8,9 +8,9 @@ from typing import Any, Self
 from thalweg._checks import require_whole
 from thalweg.checkpoint import Keeper, latest, read_manifest, restore
 from thalweg.errors import InputError, ParameterError
-from thalweg.estimators._ahead import read_ahead
-from thalweg.estimators._journey import Journey, Position
+from thalweg.estimators._checkpointed_run import CheckpointedRun, Position
 from thalweg.estimators._parameters import check_callback
+from thalweg.estimators._prefetch import read_ahead
 
 __all__ = ["StreamFit"]
 
@@ -81,10 +81,10 @@ class StreamFit:
         elif start is None:
             self._forget()
         ahead = getattr(stream, "read_ahead", False) if prefetch is None else prefetch
-        with Journey(self, begin, size, keeper, callback) as journey:
+        with CheckpointedRun(self, begin, size, keeper, callback) as run:
             for epoch in range(begin.epoch, epochs):
                 with read_ahead(stream.batches(size, begin.sample), ahead) as batches:
-                    journey.take_in(batches, epoch)
+                    run.take_in(batches, epoch)
                 begin = Position(epoch + 1, 0)
         if not hasattr(self, "components_"):
             raise InputError(

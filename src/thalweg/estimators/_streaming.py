@@ -8,14 +8,14 @@ import numpy as np
 from thalweg._typing import Array, Indices
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import ParameterError
+from thalweg.estimators._base import Factorization
+from thalweg.estimators._code_prior import due, empty_prior, look
 from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._parameters import check_callback, check_count, generator
+from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._start import frozen_columns
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
-from thalweg.estimators._undo import undone_on_error
-from thalweg.estimators._usual import due, look, nothing_usual
 from thalweg.updates import DictionaryUpdate
 
 __all__ = ["Progress", "Streaming", "outlier_share"]
@@ -38,7 +38,7 @@ class Progress(NamedTuple):
     objective : float
         The surrogate of the loss, a mean over the samples so far.
     outlier_share : float
-        Share of the entries seen lately that are outliers.
+        Share of the entries observed lately that are outliers.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Streaming(StreamFit, Factorization):
             The fitted estimator.
         """
         rng = generator(self.random_state)
-        with undone_on_error(self):
+        with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             n, epochs = X.shape[0], check_count("epochs", self.epochs)
             self._prepare(X)
@@ -154,7 +154,7 @@ class Streaming(StreamFit, Factorization):
             self._check_frozen()
             update = self._update()
         else:
-            with undone_on_error(self):
+            with rollback_on_error(self):
                 X = check_data(self, X, reset=True)
                 self._prepare(X)
                 with few_threads(*self._shape(X)):
@@ -187,7 +187,7 @@ class Streaming(StreamFit, Factorization):
         update = self._update()
         self.components_ = np.ascontiguousarray(W.T)
         self.statistics_ = update.init(W)
-        self.usual_ = nothing_usual(W.shape[1])
+        self.code_prior_ = empty_prior(W.shape[1])
         self.n_samples_seen_ = 0
         self.n_batches_seen_ = 0
         self.outlier_share_ = 0.0
@@ -209,13 +209,13 @@ class Streaming(StreamFit, Factorization):
     def _learn(self, batch: Batch, encoder: Encoder, update: DictionaryUpdate[Any]) -> float:
         """Encode, move the dictionary, and return the share of outliers."""
         W = self.components_.T
-        codes = encoder.encode(batch.V, W, seen=batch.seen)
+        codes = encoder.encode(batch.V, W, observed=batch.observed)
         lesson = self._lesson(batch, codes, W)
         self._observe(batch, codes, W)
         if due(self.n_batches_seen_):
-            self.usual_ = self.usual_.follow(look(batch, codes, self.usual_))
+            self.code_prior_ = self.code_prior_.follow(look(batch, codes, self.code_prior_))
         update = self._refreshed(update)
-        W, self.statistics_ = update.step(W, self.statistics_, batch.V, lesson, batch.seen)
+        W, self.statistics_ = update.step(W, self.statistics_, batch.V, lesson, batch.observed)
         self.components_ = np.ascontiguousarray(W.T)
         self.n_samples_seen_ += batch.V.shape[1]
         return self._outlier_share(batch, codes)
@@ -254,8 +254,10 @@ class Streaming(StreamFit, Factorization):
 
 
 def outlier_share(batch: Batch, R: Array) -> float:
-    """Return the share of the entries seen that are outliers."""
+    """Return the share of the entries observed that are outliers."""
     taken = R != 0.0
-    if batch.seen is None:
+    if batch.observed is None:
         return int(np.count_nonzero(taken)) / max(R.size, 1)
-    return int(np.count_nonzero(taken & batch.seen)) / max(int(np.count_nonzero(batch.seen)), 1)
+    return int(np.count_nonzero(taken & batch.observed)) / max(
+        int(np.count_nonzero(batch.observed)), 1
+    )

@@ -8,16 +8,16 @@ import numpy as np
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
+from thalweg.estimators._base import Factorization
 from thalweg.estimators._input import Batch, as_numbers, check_data, in_words
 from thalweg.estimators._parameters import check_callback, check_count, choose, generator
+from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._streaming import Progress
-from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
-from thalweg.estimators._undo import undone_on_error
 from thalweg.trackers import Track, Tracker
 from thalweg.trackers.angles import largest_angle, orthonormal
-from thalweg.trackers.change import JumpTest
+from thalweg.trackers.cusum import Cusum
 from thalweg.trackers.start import robust_basis
 
 __all__ = ["Tracking"]
@@ -32,14 +32,14 @@ _PER_FEATURE, _PER_COMPONENT = 128, 8
 
 
 _FADE = 0.9  # of the counts of outliers, from look to look
-_TEST = JumpTest()
+_TEST = Cusum()
 
 
 class _Waiting(NamedTuple):
     """The samples with any entry, as columns, from which a start is being made."""
 
     V: Array
-    seen: Mask
+    observed: Mask
 
 
 class Tracking(StreamFit, Factorization):
@@ -81,7 +81,7 @@ class Tracking(StreamFit, Factorization):
             The fitted estimator.
         """
         epochs = check_count("epochs", self.epochs)
-        with undone_on_error(self):
+        with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             self._begin(X)
         total = X.shape[0] * epochs
@@ -104,7 +104,7 @@ class Tracking(StreamFit, Factorization):
         self
             The fitted estimator.
         """
-        with undone_on_error(self):
+        with rollback_on_error(self):
             first = not hasattr(self, "components_")
             X = check_data(self, X, reset=first)
             if first:
@@ -128,7 +128,7 @@ class Tracking(StreamFit, Factorization):
         Returns
         -------
         array of shape (n_samples, n_features)
-            X where it was seen, and the low-rank part elsewhere.
+            X where it was observed, and the low-rank part elsewhere.
         """
         count = check_count("passes", passes)
         self._restarts = False
@@ -200,8 +200,8 @@ class Tracking(StreamFit, Factorization):
         start, n = 0, batch.V.shape[1]
         while start < n:
             stop = min(n, start + self._until_look())
-            seen = None if batch.seen is None else batch.seen[:, start:stop]
-            self._take(Batch(batch.V[:, start:stop], seen))
+            observed = None if batch.observed is None else batch.observed[:, start:stop]
+            self._take(Batch(batch.V[:, start:stop], observed))
             start = stop
 
     def _until_look(self) -> int:
@@ -214,7 +214,7 @@ class Tracking(StreamFit, Factorization):
 
     def _take(self, batch: Batch) -> None:
         tracker = self._tracker()
-        self.state_, track = tracker.step(self.state_, batch.V, batch.seen)
+        self.state_, track = tracker.step(self.state_, batch.V, batch.observed)
         self.n_samples_seen_ += batch.V.shape[1]
         looking = self.n_samples_seen_ % _LOOK == 0
         self._count(batch, track, looking)
@@ -224,9 +224,9 @@ class Tracking(StreamFit, Factorization):
             self._watch(track, looking)
 
     def _count(self, batch: Batch, track: Track, looking: bool) -> None:
-        """Count outliers and entries seen, with weights that fade from look to look."""
-        seen = batch.V.size if batch.seen is None else np.count_nonzero(batch.seen)
-        self._counts += np.array([np.count_nonzero(track.R), seen])
+        """Count outliers and entries observed, with weights that fade from look to look."""
+        observed = batch.V.size if batch.observed is None else np.count_nonzero(batch.observed)
+        self._counts += np.array([np.count_nonzero(track.R), observed])
         self.outlier_share_ = float(self._counts[0] / max(self._counts[1], 1.0))
         if looking:
             self._counts *= _FADE
@@ -234,27 +234,29 @@ class Tracking(StreamFit, Factorization):
     def _start_again(self, tracker: Tracker[Any], batch: Batch, looking: bool) -> None:
         """Make a start from the samples so far, each time that these have doubled."""
         assert self._waiting is not None
-        seen = np.ones(batch.V.shape, dtype=np.bool_) if batch.seen is None else batch.seen
-        some = seen.any(axis=0)
+        observed = (
+            np.ones(batch.V.shape, dtype=np.bool_) if batch.observed is None else batch.observed
+        )
+        some = observed.any(axis=0)
         V = np.hstack([self._waiting.V, batch.V[:, some]])
-        seen = np.hstack([self._waiting.seen, seen[:, some]])
-        self._waiting = _Waiting(V, seen)
-        n, enough = V.shape[1], looking and self._enough(V, seen)
+        observed = np.hstack([self._waiting.observed, observed[:, some]])
+        self._waiting = _Waiting(V, observed)
+        n, enough = V.shape[1], looking and self._enough(V, observed)
         if enough or (some.any() and n & (n - 1) == 0):
             K = self.state_.U.shape[1]
-            U = robust_basis(V, K, seen, seed=self._seed, guess=self.state_.U)
-            self.state_, _ = tracker.step(tracker.init(U), V, seen)
+            U = robust_basis(V, K, observed, seed=self._seed, guess=self.state_.U)
+            self.state_, _ = tracker.step(tracker.init(U), V, observed)
         if enough:
             self._waiting = None
             self._before = orthonormal(self.state_.U)
 
-    def _enough(self, V: Array, seen: Mask) -> bool:
+    def _enough(self, V: Array, observed: Mask) -> bool:
         """Tell whether there are samples enough for a start."""
         F, n = V.shape
         if self.start_samples != "auto":
             return bool(n >= self.start_samples)
         K = self.state_.U.shape[1]
-        counts = seen.sum(axis=0)
+        counts = observed.sum(axis=0)
         useful = int(counts[counts > K].sum())
         return useful >= F * (_PER_FEATURE + _PER_COMPONENT * K) or V.size >= _BLOCK
 

@@ -18,9 +18,9 @@ from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._divergence import Diverging
 from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._noise import Noise
+from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._streaming import Progress, outlier_share
 from thalweg.estimators._threads import few_threads
-from thalweg.estimators._undo import undone_on_error
 from thalweg.updates.batch_fast import BatchFast
 from thalweg.updates.batch_multiplicative import BatchMultiplicative
 from thalweg.updates.batch_reweighted import BatchReweighted
@@ -112,7 +112,7 @@ class DivergenceNMF(Diverging):
     sparse_ : bool
         Whether only the entries that are not zero are visited.
     outlier_share_ : float
-        Share of outliers among the entries seen, under Huber's loss; 0 else.
+        Share of outliers among the entries observed, under Huber's loss; 0 else.
     objective_ : float
         Mean loss of the samples, with the penalty of their codes.
     n_iter_ : int
@@ -193,7 +193,7 @@ class DivergenceNMF(Diverging):
         parameters.choose("solver", self.solver, SOLVERS)
         cap = parameters.check_count("max_iter", self.max_iter)
         rng = parameters.generator(self.random_state)
-        with undone_on_error(self):
+        with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             shape = X.shape[1], count, min(X.shape[0], _AT_ONCE)
             with few_threads(*shape):
@@ -201,7 +201,7 @@ class DivergenceNMF(Diverging):
         with few_threads(*shape):
             self.n_samples_seen_ = X.shape[0]
             self._descend(self._blocks(X), W, cap)
-        self._take_usual(X)
+        self._estimate_code_prior(X)
         return self
 
     def _begin(self, rows: Any, rng: np.random.Generator) -> Array:
@@ -210,7 +210,7 @@ class DivergenceNMF(Diverging):
         self._prepare(rows)
         self._method()  # a wrong parameter of it is told before anything is learned
         sample = self._batch(rows)
-        for name in ("history_", "usual_"):  # of an earlier fit
+        for name in ("history_", "code_prior_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if self.keep_history:
             self.history_: list[Progress] = []
@@ -257,7 +257,7 @@ class DivergenceNMF(Diverging):
             self.callback(progress)
 
     def _share(self, blocks: Blocks, W: Array, H: Array) -> float:
-        """Return the share of outliers among the entries seen, which Huber's loss tells."""
+        """Return the share of outliers among the entries observed, which Huber's loss tells."""
         if not isinstance(self.loss_, Huber):
             return 0.0
         begin, outliers, entries = 0, 0.0, 0
@@ -268,10 +268,10 @@ class DivergenceNMF(Diverging):
         return outliers / max(entries, 1)
 
     def _share_of(self, batch: Batch, W: Array, H: Array) -> tuple[float, int]:
-        """Return the share of outliers in a block, and the number of its entries seen."""
+        """Return the share of outliers in a block, and the number of its entries observed."""
         if not isinstance(self.loss_, Huber):
             return 0.0, 0
-        count = batch.V.size if batch.seen is None else int(np.count_nonzero(batch.seen))
+        count = batch.V.size if batch.observed is None else int(np.count_nonzero(batch.observed))
         return outlier_share(batch, self.loss_.outliers(batch.V, times(W, H))), count
 
     def _settle(self, sample: Batch, W: Array) -> Array:
@@ -282,9 +282,9 @@ class DivergenceNMF(Diverging):
         if not isinstance(self.loss_, Huber) or getattr(self.loss, "alpha", None) is not None:
             return W
         update = Surrogate(constraint=self._constraint(), frozen=self._frozen())
-        state = BatchFast().start(sample.V, W, sample.seen)
+        state = BatchFast().start(sample.V, W, sample.observed)
         for _ in range(_SETTLING):
-            state = BatchFast(self._encoder(), update).advance(sample.V, state, sample.seen)
+            state = BatchFast(self._encoder(), update).advance(sample.V, state, sample.observed)
             self.noise_ = Noise()  # the latest dictionary is the one that counts
             self._follow(sample, state.W, state.H)
         lifted = np.maximum(state.W, W.dtype.type(_LIFT) * state.W.max(axis=0))

@@ -15,7 +15,7 @@ class LRGeomCG(Completing):
     """Fill the gaps of a matrix of low rank, all at once, by least squares.
 
     LRGeomCG of Vandereycken (2013): conjugate gradients on the manifold of matrices of a fixed
-    rank, from the entries seen only. It knows no outliers: :class:`thalweg.RPCAGD` does, and
+    rank, from the entries observed only. It knows no outliers: :class:`thalweg.RPCAGD` does, and
     :class:`thalweg.PetrelsADMM` for samples that still arrive.
 
     Parameters
@@ -35,7 +35,7 @@ class LRGeomCG(Completing):
         Orthonormal basis of the rows, strongest direction first; zero beyond the rank that the
         shape of the data allows.
     outlier_share_ : float
-        Share of outliers among the entries seen; always 0 here.
+        Share of outliers among the entries observed; always 0 here.
     n_iter_ : int
         Number of iterations.
     converged_ : bool

@@ -55,7 +55,7 @@ class OnlineFactorization(Streaming):
     objective_ : float
         What the update minimises, at ``components_``.
     outlier_share_ : float
-        Share of outliers among the entries seen in the latest batches.
+        Share of outliers among the entries observed in the latest batches.
     n_samples_seen_, n_batches_seen_, n_features_in_ : int
         Counts.
 

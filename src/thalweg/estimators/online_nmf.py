@@ -120,7 +120,7 @@ class OnlineNMF(Diverging, Streaming):
     sparse_ : bool
         Whether only the entries that are not zero are visited.
     outlier_share_ : float
-        Share of outliers among the entries seen in the latest batches, under Huber's loss.
+        Share of outliers among the entries observed in the latest batches, under Huber's loss.
     objective_ : float
         What stands for the mean loss of all samples, at ``components_``.
     history_ : list of Progress

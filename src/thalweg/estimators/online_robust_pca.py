@@ -68,9 +68,9 @@ class OnlineRobustPCA(Tracking):
         Largest angle, in radians, between the subspaces at two successive looks, one every 32
         samples; the latest 4096.
     jumps_ : array of int
-        How many samples had been seen each time that a jump was noticed.
+        How many samples had been observed each time that a jump was noticed.
     outlier_share_ : float
-        Share of outliers among the entries seen lately.
+        Share of outliers among the entries observed lately.
     n_samples_seen_, n_features_in_ : int
         Counts.
 

@@ -216,8 +216,8 @@ class ORNMF(Diverging, Streaming):
         if size >= batch.V.shape[1]:
             return [batch]
         cuts = [slice(start, start + size) for start in range(0, batch.V.shape[1], size)]
-        seen = batch.seen
-        return [Batch(batch.V[:, c], None if seen is None else seen[:, c]) for c in cuts]
+        observed = batch.observed
+        return [Batch(batch.V[:, c], None if observed is None else observed[:, c]) for c in cuts]
 
     def _size(self, n: int) -> int:
         """Return the batch size; on its own whole windows."""

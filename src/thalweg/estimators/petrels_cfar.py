@@ -13,7 +13,7 @@ __all__ = ["PetrelsCFAR"]
 class PetrelsCFAR(Tracking):
     """Follow a subspace through gaps and outliers, with a constant false alarm rate.
 
-    PETRELS-CFAR of Linh-Trung, Nguyen, Thameri, Minh-Chinh and Abed-Meraim (2018), a rival of
+    PETRELS-CFAR of Linh-Trung, Nguyen, Thameri, Minh-Chinh and Abed-Meraim (2018), a baseline of
     :class:`thalweg.PetrelsADMM` in [T]: entries whose residual stands out from those of the
     samples before are left out, and the rest is taken in by recursive least squares.
 
@@ -60,9 +60,9 @@ class PetrelsCFAR(Tracking):
         Largest angle, in radians, between the subspaces at two successive looks, one every 32
         samples; the latest 4096.
     jumps_ : array of int
-        How many samples had been seen each time that a jump was noticed.
+        How many samples had been observed each time that a jump was noticed.
     outlier_share_ : float
-        Share of outliers among the entries seen lately.
+        Share of outliers among the entries observed lately.
     n_samples_seen_, n_features_in_ : int
         Counts.
 

@@ -22,7 +22,7 @@ class RobustMatrixCompletion(Completing):
     A robust start from all samples at once, then passes until the subspace stays. A pass rejects
     outliers sample by sample, as :class:`thalweg.PetrelsADMM` does, and takes every feature to
     its least squares on the entries kept. Outliers may be of any size; they have to be fewer
-    than about half of the entries seen, or somewhat more if they are no larger than the signal.
+    than about half of the entries observed, or somewhat more if they are no larger than the signal.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class RobustMatrixCompletion(Completing):
     code_size_ : float
         Median of the samples' |codes|^2: what codes are likely to be that entries hardly tell.
     outlier_share_ : float
-        Share of outliers among the entries seen.
+        Share of outliers among the entries observed.
     n_iter_ : int
         Number of passes.
     converged_ : bool
@@ -96,8 +96,8 @@ class RobustMatrixCompletion(Completing):
     def _encoder(self) -> Encoder:
         return encoder_at(self._tracker(), self.components_.T, self.noise_, self.code_size_)
 
-    def _note(self, V: Array, seen: Any, found: Completed) -> None:
-        mask = np.ones(V.shape, dtype=np.bool_) if seen is None else seen
+    def _note(self, V: Array, observed: Any, found: Completed) -> None:
+        mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         fitted = min(len(found.H), *V.shape) * sum(V.shape)
         self.noise_ = noise_level((V - found.U @ found.H)[mask], self.threshold, fitted)
         self.code_size_ = code_size(found.H, mask)

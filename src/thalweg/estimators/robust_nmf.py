@@ -11,10 +11,10 @@ from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import Batch, as_batch, check_data
 from thalweg.estimators._noise import measure
 from thalweg.estimators._robust import Robust
+from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._start import frozen_columns
 from thalweg.estimators._streaming import Progress, outlier_share
 from thalweg.estimators._threads import few_threads
-from thalweg.estimators._undo import undone_on_error
 from thalweg.updates import BatchMethod, Factors
 from thalweg.updates.batch_admm import BatchAdmm
 from thalweg.updates.batch_fast import BatchFast
@@ -80,7 +80,7 @@ class RobustNMF(Robust):
     outlier_weight_ : float
         The weight in use.
     outlier_share_ : float
-        Share of outliers among the entries seen.
+        Share of outliers among the entries observed.
     objective_ : float
         Mean loss of the samples, outliers and penalties included.
     n_iter_ : int
@@ -159,7 +159,7 @@ class RobustNMF(Robust):
         self
             The fitted estimator.
         """
-        with undone_on_error(self):
+        with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             batch, cap = as_batch(X), parameters.check_count("max_iter", self.max_iter)
             count = parameters.check_count("n_components", self.n_components)
@@ -170,27 +170,27 @@ class RobustNMF(Robust):
         self.n_samples_seen_ = batch.V.shape[1]
         with few_threads(*shape):
             self._descend(batch, W, method, cap)
-        self._take_usual(X)
+        self._estimate_code_prior(X)
         return self
 
     def _begin(self, batch: Batch, rng: np.random.Generator) -> Array:
         """Return the first dictionary, and forget an earlier fit."""
         parameters.check_callback(self.callback)
-        for name in ("history_", "usual_"):
+        for name in ("history_", "code_prior_"):
             self.__dict__.pop(name, None)
         if self.keep_history:
             self.history_: list[Progress] = []
         return self._start(batch, rng)
 
     def _descend(self, batch: Batch, W: Array, method: BatchMethod[Any], cap: int) -> None:
-        V, seen = batch
-        state = method.start(V, W, seen)
+        V, observed = batch
+        state = method.start(V, W, observed)
         calm = self._calm()
         for round_ in range(1, cap + 1):
-            state = method.advance(V, state, seen)
+            state = method.advance(V, state, observed)
             factors = method.factors(state)
             self.n_iter_ = round_
-            R = factors.R if batch.seen is None else factors.R * batch.seen
+            R = factors.R if batch.observed is None else factors.R * batch.observed
             self._note(factors.W, self._loss(batch, factors), outlier_share(batch, R))
             if round_ <= calm.settling:
                 self._settle(batch, factors.W, factors.H)
@@ -239,8 +239,8 @@ class RobustNMF(Robust):
         """Return the part of each sample in [O] (S-7)."""
         W, H, R = factors
         E = batch.V - W @ H - R
-        R = R if batch.seen is None else R * batch.seen
-        E = E if batch.seen is None else E * batch.seen
+        R = R if batch.observed is None else R * batch.observed
+        E = E if batch.observed is None else E * batch.observed
         costs = self._outliers(self.outlier_weight_).value(R)
         costs = costs + self._code_penalty().value(H)
         losses: Array = 0.5 * np.einsum("fb,fb->b", E, E) + costs

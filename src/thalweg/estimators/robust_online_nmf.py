@@ -37,7 +37,7 @@ class RobustOnlineNMF(Robust, Streaming):
 
     Finds ``X = codes @ components_ + outliers`` batch by batch, in memory that does not grow
     with the number of samples. Codes and outliers of a batch are found for the components so
-    far; the components then minimise a quadratic that stands for all samples seen ([O],
+    far; the components then minimise a quadratic that stands for all samples observed ([O],
     Algorithm 1).
 
     Parameters
@@ -96,7 +96,7 @@ class RobustOnlineNMF(Robust, Streaming):
     outlier_weight_ : float
         The weight in use.
     outlier_share_ : float
-        Share of outliers among the entries seen in the latest batches.
+        Share of outliers among the entries observed in the latest batches.
     objective_ : float
         The quadratic that stands for the loss of all samples, at ``components_``.
     history_ : list of Progress

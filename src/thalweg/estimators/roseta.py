@@ -58,9 +58,9 @@ class Roseta(Tracking):
         Largest angle, in radians, between the subspaces at two successive looks, one every 32
         samples; the latest 4096.
     jumps_ : array of int
-        How many samples had been seen each time that a jump was noticed.
+        How many samples had been observed each time that a jump was noticed.
     outlier_share_ : float
-        Share of entries seen lately that the fit does not hit: noise counts, so it is near 1.
+        Share of entries observed lately that the fit does not hit: noise counts, so it is near 1.
     n_samples_seen_, n_features_in_ : int
         Counts.
 

@@ -50,7 +50,7 @@ class RPCAGD(Completing):
     noise_ : float
         Level of noise, from the median residual; outliers of new samples are told by it.
     outlier_share_ : float
-        Share of outliers among the entries seen.
+        Share of outliers among the entries observed.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -109,7 +109,7 @@ class RPCAGD(Completing):
     def _encoder(self) -> Encoder:
         return Sensing(_LIMIT, level=self.noise_)
 
-    def _note(self, V: Array, seen: Any, found: Completed) -> None:
-        seen = np.ones(V.shape, dtype=np.bool_) if seen is None else seen
-        residual = np.abs(V - found.U @ found.H)[seen]
+    def _note(self, V: Array, observed: Any, found: Completed) -> None:
+        observed = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
+        residual = np.abs(V - found.U @ found.H)[observed]
         self.noise_ = 1.4826 * float(np.median(residual)) if residual.size else 0.0

@@ -99,7 +99,7 @@ class SignSplitter(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str, optional
-            By default the names seen in fit, or ``x0``, ``x1``, ...
+            By default the names observed in fit, or ``x0``, ``x1``, ...
 
         Returns
         -------

@@ -17,17 +17,17 @@ from thalweg.archetypes.descent import Descent
 from thalweg.archetypes.local_search import LocalSearch
 from thalweg.archetypes.outer import OuterApproximation
 from thalweg.archetypes.path import Path, Stop
-from thalweg.archetypes.widening import widen
+from thalweg.archetypes.support_relaxation import widen
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._archetypal_runs import Planned, Run, completed, refilled
+from thalweg.estimators._base import Factorization
 from thalweg.estimators._input import check_data
+from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._start import given
 from thalweg.estimators._streaming import Progress
-from thalweg.estimators._surface import Factorization
 from thalweg.estimators._threads import few_threads
-from thalweg.estimators._undo import undone_on_error
 
 __all__ = ["SparseArchetypalNMF"]
 
@@ -240,11 +240,11 @@ class SparseArchetypalNMF(Factorization):
         self
             The fitted estimator.
         """
-        with undone_on_error(self):
+        with rollback_on_error(self):
             X = check_data(self, X, reset=True)
-            rows, seen = completed(X)
+            rows, observed = completed(X)
             planned = self._plan(rows)
-        return self._carry_out(*planned, seen, X.dtype)
+        return self._carry_out(*planned, observed, X.dtype)
 
     def _plan(self, rows: Rows) -> tuple[Problem, list[Planned]]:
         """Check the parameters; return the problem, and where to begin."""
@@ -256,15 +256,15 @@ class SparseArchetypalNMF(Factorization):
             return problem, self._runs(problem, count)
 
     def _carry_out(
-        self, problem: Problem, runs: list[Planned], seen: Mask | None, dtype: Any
+        self, problem: Problem, runs: list[Planned], observed: Mask | None, dtype: Any
     ) -> Self:
         """Learn from data whose gaps are filled, wherever they are."""
         m, n = problem.rows.shape
         self._begin(m, dtype)
         with few_threads(n, int(self.n_components), m):
             if self.weight is None:
-                return self._constrained(problem, runs, seen)
-            ran = [run(problem, partial(refilled, seen), self._note) for run in runs]
+                return self._constrained(problem, runs, observed)
+            ran = [run(problem, partial(refilled, observed), self._note) for run in runs]
             self.starts_ = {run.name: run.ended.point.objective for run in ran}
             ran.sort(key=lambda run: run.ended.point.objective)
             if len(ran) > 1:
@@ -272,16 +272,16 @@ class SparseArchetypalNMF(Factorization):
                 lowest = min(best, key=lambda run: run.ended.point.objective)
                 ran = [self._shown(lowest.searched(problem, self._search(), self._note), problem)]
             self._keep(ran[0])
-        return self._certified(problem.weight if seen is None else None)
+        return self._certified(problem.weight if observed is None else None)
 
-    def _constrained(self, problem: Problem, runs: list[Planned], seen: Mask | None) -> Self:
+    def _constrained(self, problem: Problem, runs: list[Planned], observed: Mask | None) -> Self:
         """Solve (3) from each start, and keep the best."""
         alpha, descent = float(cast("float", self.alpha)), self._descent()
         rows, found = dict[str, Rows](), dict[str, Constrained]()
         for name, path, _, start in runs:
             rows[name], state = problem.rows, start()
-            if seen is not None:
-                refill = partial(refilled, seen)
+            if observed is not None:
+                refill = partial(refilled, observed)
                 _, ended, rows[name] = path.run(problem, state, self._note, refill)
                 state = ended.point.state
             limits = (alpha, problem.nonzeros, descent)
@@ -293,7 +293,7 @@ class SparseArchetypalNMF(Factorization):
         self._note(problem.at(best.state)._replace(objective=best.distance))
         self._keep_state(rows[self.start_], best.state)
         self.feasible_, self.violation_ = best.feasible, max(0.0, best.worst - alpha)
-        return self._certified(problem.weight if seen is None else None)
+        return self._certified(problem.weight if observed is None else None)
 
     def _certified(self, weight: float | None) -> Self:
         """Publish what the outer approximation proved, unless gaps were filled anew since."""

@@ -168,7 +168,7 @@ def empirical_loss(
         block = V[start : start + _BLOCK_SIZE].T
         missing = np.isnan(block)
         observed = ~missing if missing.any() else None
-        codes = encoder.encode(np.where(missing, 0.0, block), W.T, seen=observed)
+        codes = encoder.encode(np.where(missing, 0.0, block), W.T, observed=observed)
         if not codes.solved.all():
             raise ThalwegError(
                 f"{np.sum(~codes.solved)} of {block.shape[1]} minima did not reach the relative "

@@ -1,7 +1,7 @@
 """Follow a subspace sample by sample, with gaps and outliers.
 
 Every tracker sees samples v = U h + r + noise one after another, of which only some entries are
-seen, and keeps a basis U of the subspace that their low-rank parts span now. Columns of a block
+observed, and keeps a basis U of the subspace that their low-rank parts span now. Columns of a block
 are samples in the order of time: a block gives the same as its columns one by one.
 """
 
@@ -25,8 +25,8 @@ class Track(NamedTuple):
     R : array of shape (F, B)
         Outliers; zero over gaps, and everywhere for trackers that know no outliers.
     error : array of shape (B,)
-        Median of ``|v - U h|`` over the entries seen; ``NaN`` where no more entries were seen
-        than there are codes, so that any sample fits.
+        Median of ``|v - U h|`` over the entries observed; ``NaN`` where no more entries were
+        observed than there are codes, so that any sample fits.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Tracker(Protocol[S]):
         """
         ...
 
-    def step(self, state: S, V: Array, seen: Mask | None = None) -> tuple[S, Track]:
+    def step(self, state: S, V: Array, observed: Mask | None = None) -> tuple[S, Track]:
         """Return the state after the samples of a block, and what was found in them.
 
         Parameters
@@ -74,9 +74,9 @@ class Tracker(Protocol[S]):
         state : S
             State before the block; it is not changed.
         V : array of shape (F, B)
-            Samples; any finite number may stand where nothing was seen.
-        seen : boolean array of shape (F, B), optional
-            False at gaps; by default there is none. A sample without any seen entry leaves the
+            Samples; any finite number may stand where nothing was observed.
+        observed : boolean array of shape (F, B), optional
+            False at gaps; by default there is none. A sample without any observed entry leaves the
             state alone.
         """
         ...

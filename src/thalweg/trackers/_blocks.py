@@ -41,18 +41,20 @@ def unpack(blocks: Array, F: int) -> Array:
     return np.ascontiguousarray(blocks.transpose(0, 2, 1).reshape(-1, K)[:F])
 
 
-def as_rows(V: Array, seen: Mask | None, dtype: np.dtype) -> tuple[Array, Mask]:
-    """Return the columns of V, and which of their entries were seen, as contiguous rows."""
+def as_rows(V: Array, observed: Mask | None, dtype: np.dtype) -> tuple[Array, Mask]:
+    """Return the columns of V, and which of their entries were observed, as contiguous rows."""
     X = np.ascontiguousarray(V.T, dtype=dtype)
-    mask = np.ones(X.shape, dtype=np.bool_) if seen is None else np.ascontiguousarray(seen.T)
+    mask = (
+        np.ones(X.shape, dtype=np.bool_) if observed is None else np.ascontiguousarray(observed.T)
+    )
     return X, mask
 
 
 def told(W: Array) -> Array:
     """Return W with zeros for rows that are nothing but rounding.
 
-    That is what turning a basis leaves of features that were never seen; a sample of which no
-    other feature is seen would get codes as large as the inverse of it.
+    That is what turning a basis leaves of features that were never observed; a sample of which no
+    other feature is observed would get codes as large as the inverse of it.
     """
     lengths = np.linalg.norm(W, axis=1)
     least = _ROUNDING * np.finfo(W.dtype).eps * np.sqrt(np.mean(np.square(lengths)))

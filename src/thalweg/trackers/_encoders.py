@@ -15,7 +15,7 @@ __all__ = ["LeastSquares", "Rejecting"]
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """Minimises the sum of squares |v - W h|^2 / 2 over the entries seen.
+    """Minimises the sum of squares |v - W h|^2 / 2 over the entries observed.
 
     With fewer of these than codes, the codes are close to those of least norm.
     """
@@ -23,10 +23,10 @@ class LeastSquares:
     name: ClassVar[str] = "least-squares"
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Return the codes of the columns of V, each as if it were alone."""
-        X, mask = as_rows(V, seen, W.dtype)
+        X, mask = as_rows(V, observed, W.dtype)
         H = np.empty((len(X), W.shape[1]), dtype=W.dtype)
         _kernels.least_squares_codes(X, mask, pack(W), H)
         residual = X - H @ W.T
@@ -41,7 +41,7 @@ class Rejecting:
     """Fits robustly, then leaves out what lies beyond ``limit`` times the noise level.
 
     The loss is the sum of min(e^2, limit^2 noise^2) / 2 over the residuals e of the entries
-    seen: an outlier costs as much as an entry at the limit. It is not convex; the fit begins at
+    observed: an outlier costs as much as an entry at the limit. It is not convex; the fit begins at
     the minimum of Huber's function with the knee ``knee * noise`` and goes down from there. Codes
     that the entries kept hardly tell are made small at the end; those of fewer than 2K + 2 entries
     that do not fit are of as many as do, and no longer than four times the usual.
@@ -65,10 +65,10 @@ class Rejecting:
     name: ClassVar[str] = "rejecting"
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Return codes and outliers of the columns of V, each as if it were alone."""
-        X, mask = as_rows(V, seen, W.dtype)
+        X, mask = as_rows(V, observed, W.dtype)
         H, R = np.empty((len(X), W.shape[1]), dtype=W.dtype), np.empty_like(X)
         solved = np.empty(len(X), dtype=np.bool_)
         _kernels.rejecting_codes(

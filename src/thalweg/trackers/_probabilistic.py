@@ -25,33 +25,35 @@ class _Model(NamedTuple):
     variance: float
 
 
-def likely_codes(X: Array, seen: Mask, K: int, rng: np.random.Generator) -> Array:
+def likely_codes(X: Array, observed: Mask, K: int, rng: np.random.Generator) -> Array:
     """Return codes of the rows of X that span the most likely subspace.
 
     Codes and noise are normal (probabilistic PCA; Tipping and Bishop, 1999), and the likelihood
-    of the entries seen is raised by expectation maximisation. With three entries and two codes
+    of the entries observed is raised by expectation maximisation. With three entries and two codes
     a fit by least squares says little, and believing it leads nowhere: here each code counts
     with the uncertainty that it has.
     """
-    top = float(np.abs(X[seen]).max(initial=0.0))
+    top = float(np.abs(X[observed]).max(initial=0.0))
     if top == 0.0:
         return rng.normal(size=(len(X), K))  # zeros say nothing of a subspace
     X = X * 2.0 ** -np.frexp(top)[1]  # codes have no units, and squares of squares need room
-    size = float(np.square(X[seen]).mean())
+    size = float(np.square(X[observed]).mean())
     guesses = rng.normal(size=(_TRIES, X.shape[1], K)) * np.sqrt(size / K)
     least = _LEAST * size
-    models = [_raise(X, seen, guess, 0.5 * size, least, _TRIAL) for guess in guesses]
+    models = [_raise(X, observed, guess, 0.5 * size, least, _TRIAL) for guess in guesses]
     best = min(models, key=lambda model: model.variance)
-    best = _raise(X, seen, best.U, best.variance, least, _ROUNDS)
+    best = _raise(X, observed, best.U, best.variance, least, _ROUNDS)
     for _ in range(_CLEANINGS):
         near = np.square(X - best.H @ best.U.T) <= _LIMIT**2 * best.variance
-        best = _raise(X, seen & near, best.U, best.variance, least, _TRIAL)
+        best = _raise(X, observed & near, best.U, best.variance, least, _TRIAL)
     return best.H
 
 
-def _raise(X: Array, seen: Mask, U: Array, variance: float, least: float, rounds: int) -> _Model:
+def _raise(
+    X: Array, observed: Mask, U: Array, variance: float, least: float, rounds: int
+) -> _Model:
     """Return the model after rounds of expectation maximisation, of the least variance or more."""
-    mask = seen.astype(np.float64)
+    mask = observed.astype(np.float64)
     X = X * mask
     for _ in range(rounds):
         H, C = _expect(X, mask, U, variance)

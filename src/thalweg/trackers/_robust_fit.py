@@ -18,7 +18,7 @@ _PATIENCE = 20
 
 @dataclass(frozen=True)
 class RobustFit:
-    """Minimises |v - W h - r|^2 / 2 + threshold |r|_1 + ridge |h|^2 / 2 over the entries seen.
+    """Minimises |v - W h - r|^2 / 2 + threshold |r|_1 + ridge |h|^2 / 2 over the entries observed.
 
     With the threshold 0 nothing but outliers may be left, r = v - W h, and |r|_1 is minimised.
     Both are done by alternating directions, ADMM.
@@ -47,10 +47,10 @@ class RobustFit:
     name: ClassVar[str] = "robust-fit"
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Return codes and outliers of the columns of V, each as if it were alone."""
-        X, mask = as_rows(V, seen, W.dtype)
+        X, mask = as_rows(V, observed, W.dtype)
         H = np.empty((len(X), W.shape[1]), dtype=W.dtype)
         solved, U = np.empty(len(X), dtype=np.bool_), np.ascontiguousarray(told(W).T)
         how = self.ridge, self.threshold, self.rho, self.tol, self.max_iter

@@ -66,13 +66,13 @@ class Sensing:
         return found
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Return codes and outliers of the columns of V, each as if it were alone.
 
         An outlier costs as much as an entry at the threshold.
         """
-        X, mask = as_rows(V, seen, np.dtype(np.float64))
+        X, mask = as_rows(V, observed, np.dtype(np.float64))
         found = self.recover(X, mask, W, np.array([self.level, 1.0]), 0.0)
         residual = X - found.H @ W.T
         inliers = np.where(mask & (found.R == 0.0), residual, 0.0)

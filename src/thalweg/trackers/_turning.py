@@ -54,10 +54,10 @@ def steady(U: Array) -> Steered:
 
 
 def follow(
-    state: Steered, V: Array, seen: Mask | None, rule: int, rate: float, fit: RobustFit
+    state: Steered, V: Array, observed: Mask | None, rule: int, rate: float, fit: RobustFit
 ) -> tuple[Steered, Track]:
     """Return the state after the columns of V, with codes of least absolute residual."""
-    X, mask = as_rows(V, seen, state.U.dtype)
+    X, mask = as_rows(V, observed, state.U.dtype)
     U = np.array(state.U.T, order="C")
     direction, code, control = (x.copy() for x in state[1:])
     H, R = np.empty((len(X), len(U)), dtype=U.dtype), np.empty_like(X)

@@ -68,14 +68,14 @@ class Window(NamedTuple):
         the method supposes that they are few in each feature. Such a feature is fitted to the
         codes anew, or the basis would be confirmed by its own errors.
         """
-        seen, H = ~np.isnan(self.V), self.H[: Q.shape[1]]
+        observed, H = ~np.isnan(self.V), self.H[: Q.shape[1]]
         outliers, model = self.outliers.copy(), Q @ H
-        wrong = outliers.sum(axis=1) > _MOST * seen.sum(axis=1)
+        wrong = outliers.sum(axis=1) > _MOST * observed.sum(axis=1)
         if wrong.any():
-            X = np.where(seen, self.V, 0.0)[wrong].astype(np.float64)
-            rows = senses.recover(X, seen[wrong], H.T, np.zeros(2), 0.0)
+            X = np.where(observed, self.V, 0.0)[wrong].astype(np.float64)
+            rows = senses.recover(X, observed[wrong], H.T, np.zeros(2), 0.0)
             model[wrong], outliers[wrong] = rows.H @ H, rows.R != 0.0
-        return np.where(seen & ~outliers, self.V, model)
+        return np.where(observed & ~outliers, self.V, model)
 
 
 def check_windows(tracker: Any, *counts: str) -> None:
@@ -99,8 +99,8 @@ def known(state: Any) -> bool:
 
 def first(V: Array, U: Array) -> Array:
     """Return the subspace of samples with NaN at gaps, all of them at once; U is a guess."""
-    seen = ~np.isnan(V)
-    return robust_basis(np.where(seen, V, 0), U.shape[1], seen, guess=U)
+    observed = ~np.isnan(V)
+    return robust_basis(np.where(observed, V, 0), U.shape[1], observed, guess=U)
 
 
 def emptied(state: S, left: int) -> S:
@@ -163,7 +163,7 @@ def _reported(found: Recovered, X: Array, mask: Mask, U: Array) -> Recovered:
     """Return codes and residuals in the basis U of samples that were sensed with another one."""
     clean = mask & (found.R == 0.0)
     wide = U.astype(np.float64)
-    H = LeastSquares().encode(X.T, wide, seen=clean.T).H.T
+    H = LeastSquares().encode(X.T, wide, observed=clean.T).H.T
     error = np.full(len(X), np.nan)
     for s, places in enumerate(mask):
         count = np.count_nonzero(places)

@@ -17,7 +17,7 @@ __all__ = ["Grasta"]
 class Grasta:
     """GRASTA of He, Balzano and Szlam (2012).
 
-    Codes h and outliers s minimise |s|_1 with v = U h + s on the entries seen, by ADMM. Its
+    Codes h and outliers s minimise |s|_1 with v = U h + s on the entries observed, by ADMM. Its
     multipliers y, the slope of |v - U h|_1, are numbers in [-1, 1] whatever the size of an
     outlier; made orthogonal to U and paired with h they are the gradient on the Grassmannian,
     and U follows the geodesic. As |y| does not shrink when U gets better, steps have to: the
@@ -72,9 +72,9 @@ class Grasta:
         """Return the state with the basis U and no samples."""
         return steady(U)
 
-    def step(self, state: Steered, V: Array, seen: Mask | None = None) -> tuple[Steered, Track]:
+    def step(self, state: Steered, V: Array, observed: Mask | None = None) -> tuple[Steered, Track]:
         """Return the state after the columns of V, and their codes and outliers."""
-        return follow(state, V, seen, self._rule(), self.rate, self._fit())
+        return follow(state, V, observed, self._rule(), self.rate, self._fit())
 
     def encoder(self, state: Steered) -> Encoder:
         """Return the fit of least absolute residual, with a cap 20 times as high."""

@@ -42,7 +42,7 @@ class Turned(NamedTuple):
 class Grouse:
     """GROUSE of Balzano, Nowak and Recht (2010), with the greedy step of Balzano and Wright.
 
-    With the codes h of least squares on the entries seen, let p = U h, and r the residual, zero
+    With the codes h of least squares on the entries observed, let p = U h, and r the residual, zero
     over gaps. The gradient of |r|^2 on the Grassmannian has rank one, and the geodesic along it
     turns p towards r and leaves what is orthogonal to both. The greedy angle atan(|r| / |p|)
     turns the subspace until it holds p + r, the sample with its gaps filled. There is no
@@ -65,8 +65,8 @@ class Grouse:
     >>> from thalweg.trackers.grouse import Grouse
     >>> tracker = Grouse()
     >>> V = np.array([[3.0, np.e], [4.0, 4.0]])
-    >>> seen = np.array([[True, False], [True, True]])
-    >>> state, track = tracker.step(tracker.init(np.array([[1.0], [0.0]])), V, seen)
+    >>> observed = np.array([[True, False], [True, True]])
+    >>> state, track = tracker.step(tracker.init(np.array([[1.0], [0.0]])), V, observed)
     >>> state.U.round(6)
     array([[0.6],
            [0.8]])
@@ -83,9 +83,9 @@ class Grouse:
         """Return the state with the basis U and no samples."""
         return Turned(U, np.zeros(()))
 
-    def step(self, state: Turned, V: Array, seen: Mask | None = None) -> tuple[Turned, Track]:
+    def step(self, state: Turned, V: Array, observed: Mask | None = None) -> tuple[Turned, Track]:
         """Return the state after the columns of V, and their codes."""
-        X, mask = as_rows(V, seen, state.U.dtype)
+        X, mask = as_rows(V, observed, state.U.dtype)
         U = np.array(state.U.T, order="C")
         H, error = np.empty((len(X), len(U)), dtype=U.dtype), np.empty(len(X))
         count = float(state.n_samples)
@@ -93,7 +93,7 @@ class Grouse:
         return Turned(U.T, np.array(count)), Track(H.T, np.zeros_like(X).T, error)
 
     def encoder(self, state: Turned) -> Encoder:
-        """Return least squares on the entries seen."""
+        """Return least squares on the entries observed."""
         return LeastSquares()
 
     def _rule(self) -> int:

@@ -118,9 +118,11 @@ class Norst:
         window = Window.empty(self.window, U.shape, U.dtype)
         return Windowed(U.copy(), window, counts, np.zeros(2))
 
-    def step(self, state: Windowed, V: Array, seen: Mask | None = None) -> tuple[Windowed, Track]:
+    def step(
+        self, state: Windowed, V: Array, observed: Mask | None = None
+    ) -> tuple[Windowed, Track]:
         """Return the state after the columns of V, and what was found in them."""
-        return follow(self, state, (V, seen), lambda now: now.U, self._full)
+        return follow(self, state, (V, observed), lambda now: now.U, self._full)
 
     def encoder(self, state: Windowed) -> Encoder:
         """Return projected compressive sensing at the level of noise of the state."""

@@ -59,7 +59,7 @@ class OnlineRobustPCA:
     lambda1 |U|^2 / 2: that is tr(U'U (A + lambda1 I)) / 2 - tr(U'B), by block coordinate descent
     over columns. The basis need not be orthonormal. A sample costs O(F K^2).
 
-    The paper has no gaps: here codes come from the entries seen, and in B a gap is filled with
+    The paper has no gaps: here codes come from the entries observed, and in B a gap is filled with
     U h, which is the least that can be said of it. Both weights are relative to a typical length
     c of samples, the square root of F times the median size of an entry, averaged over the last
     100 samples: data are taken as if divided by c, and nothing depends on their units.
@@ -116,9 +116,9 @@ class OnlineRobustPCA:
         K = U.shape[1]
         return Summed(U, np.zeros((K, K)), np.zeros_like(U), np.zeros(2))
 
-    def step(self, state: Summed, V: Array, seen: Mask | None = None) -> tuple[Summed, Track]:
+    def step(self, state: Summed, V: Array, observed: Mask | None = None) -> tuple[Summed, Track]:
         """Return the state after the columns of V, and their codes and outliers."""
-        X, mask = as_rows(V, seen, state.U.dtype)
+        X, mask = as_rows(V, observed, state.U.dtype)
         U, B = np.array(state.U.T, order="C"), np.array(state.B.T, order="C")
         A, control, fit = state.A.copy(), state.control.copy(), self._fit(state.U, 1.0)
         H, R = np.empty((len(X), len(U)), dtype=U.dtype), np.empty_like(X)

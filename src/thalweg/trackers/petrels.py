@@ -20,8 +20,8 @@ __all__ = ["Petrels"]
 class Petrels:
     """PETRELS of Chi, Eldar and Calderbank (2013), with the step of [T] on request.
 
-    Row u of the basis minimises, over all samples so far in which its entry was seen, the sum of
-    forgetting^age (v - w' u)^2, where the codes w are those that each sample had when it came.
+    Row u of the basis minimises, over all samples so far in which its entry was observed, the sum
+    of forgetting^age (v - w' u)^2, where the codes w are those that each sample had when it came.
     A row's matrix of second moments is kept by its triangular factors, which stay positive
     definite in any arithmetic. A sample costs O(F K^2).
 
@@ -60,9 +60,9 @@ class Petrels:
         """Return the state with the basis U and nothing learned."""
         return first_rows(U)
 
-    def step(self, state: Rows, V: Array, seen: Mask | None = None) -> tuple[Rows, Track]:
+    def step(self, state: Rows, V: Array, observed: Mask | None = None) -> tuple[Rows, Track]:
         """Return the state after the columns of V, and their codes."""
-        X, mask = as_rows(V, seen, state.U.dtype)
+        X, mask = as_rows(V, observed, state.U.dtype)
         U, D, L = pack(state.U), copied(state.D), copied(state.L)
         H, error = np.empty((len(X), U.shape[1]), dtype=U.dtype), np.empty(len(X))
         way = motion(self.forgetting, self.step_size, self.ridge)
@@ -70,5 +70,5 @@ class Petrels:
         return Rows(unpack(U, X.shape[1]), D, L), Track(H.T, np.zeros_like(X).T, error)
 
     def encoder(self, state: Rows) -> Encoder:
-        """Return least squares on the entries seen."""
+        """Return least squares on the entries observed."""
         return LeastSquares()

@@ -57,8 +57,8 @@ class PetrelsADMM:
     """PETRELS-ADMM of [T], with thresholds that follow the noise level.
 
     For each sample v, codes h and outliers s minimise |v - U h - s|^2 / 2 + rho |s|_1 over the
-    entries seen. Entries farther than ``limit`` noise levels from the fit are left out, the rest
-    is fitted by least squares until the same entries stay, and the basis takes in what is left
+    entries observed. Entries farther than ``limit`` noise levels from the fit are left out, the
+    rest is fitted by least squares until the same entries stay, and the basis takes in what is left
     by recursive least squares. Both rho and the limit are in units of the noise level, which is
     measured on the entries kept; so nothing depends on the units of the data. Codes that these
     entries hardly tell are made small, by what is usual for their squares.
@@ -122,9 +122,9 @@ class PetrelsADMM:
             heard[:2] = self.noise**2, np.inf
         return Clean(*first_rows(U), heard)
 
-    def step(self, state: Clean, V: Array, seen: Mask | None = None) -> tuple[Clean, Track]:
+    def step(self, state: Clean, V: Array, observed: Mask | None = None) -> tuple[Clean, Track]:
         """Return the state after the columns of V, and their codes and outliers."""
-        X, mask = as_rows(V, seen, state.U.dtype)
+        X, mask = as_rows(V, observed, state.U.dtype)
         U, D, L, noise = pack(state.U), copied(state.D), copied(state.L), state.noise.copy()
         H, R = np.empty((len(X), U.shape[1]), dtype=U.dtype), np.empty_like(X)
         error = np.empty(len(X))

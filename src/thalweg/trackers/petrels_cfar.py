@@ -79,9 +79,9 @@ class PetrelsCFAR:
         """Return the state with the basis U and nothing learned."""
         return self._parts().init(U)
 
-    def step(self, state: Clean, V: Array, seen: Mask | None = None) -> tuple[Clean, Track]:
+    def step(self, state: Clean, V: Array, observed: Mask | None = None) -> tuple[Clean, Track]:
         """Return the state after the columns of V, and their codes and outliers."""
-        return self._parts().step(state, V, seen)
+        return self._parts().step(state, V, observed)
 
     def encoder(self, state: Clean) -> Encoder:
         """Return the fit with rejection, at the level of the reference cells."""

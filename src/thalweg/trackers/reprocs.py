@@ -126,9 +126,11 @@ class ReProCS:
         window = Window.empty(self.window, wide.shape, U.dtype)
         return Extended(U.copy(), wide, window, counts, np.zeros(2))
 
-    def step(self, state: Extended, V: Array, seen: Mask | None = None) -> tuple[Extended, Track]:
+    def step(
+        self, state: Extended, V: Array, observed: Mask | None = None
+    ) -> tuple[Extended, Track]:
         """Return the state after the columns of V, and what was found in them."""
-        return follow(self, state, (V, seen), _basis, self._full)
+        return follow(self, state, (V, observed), _basis, self._full)
 
     def encoder(self, state: Extended) -> Encoder:
         """Return projected compressive sensing at the level of noise of the state."""

@@ -17,7 +17,7 @@ __all__ = ["Roseta"]
 class Roseta:
     """ROSETA of Mansour and Jiang (2015).
 
-    Codes h and outliers s minimise |s|_1 with v = U h + s on the entries seen, by ADMM with
+    Codes h and outliers s minimise |s|_1 with v = U h + s on the entries observed, by ADMM with
     multipliers y. The new basis minimises the augmented Lagrangian of the sample and
     |U+ - U|^2 / 2, which at the end of ADMM is
 
@@ -30,7 +30,7 @@ class Roseta:
     sample costs O(F K^2) and O(F K) for each round of ADMM.
 
     The paper alternates between codes and a filling of the gaps, and its mu is the weight of
-    ADMM too. Here codes are solved for on the entries seen, and ADMM has a weight of its own,
+    ADMM too. Here codes are solved for on the entries observed, and ADMM has a weight of its own,
     relative to the mean residual of least squares: the minimum is the same. Lengths of codes
     are relative to their mean over the last 100 samples, gradients are compared by their cosine,
     and y is relative to its largest norm; so nothing depends on units. Outliers are all that is
@@ -73,10 +73,10 @@ class Roseta:
         """Return the state with the basis U and no samples."""
         return steady(U)
 
-    def step(self, state: Steered, V: Array, seen: Mask | None = None) -> tuple[Steered, Track]:
+    def step(self, state: Steered, V: Array, observed: Mask | None = None) -> tuple[Steered, Track]:
         """Return the state after the columns of V, and their codes and outliers."""
         rule = choose("proximal", self.rate, "proximal")
-        return follow(state, V, seen, rule, self.rate, self._fit())
+        return follow(state, V, observed, rule, self.rate, self._fit())
 
     def encoder(self, state: Steered) -> Encoder:
         """Return the fit of least absolute residual, with a cap 20 times as high."""

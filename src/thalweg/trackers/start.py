@@ -53,10 +53,10 @@ class Start(NamedTuple):
 
 
 class _Data(NamedTuple):
-    """Samples as rows, which entries were seen, and what is typical of an entry's place."""
+    """Samples as rows, which entries were observed, and what is typical of an entry's place."""
 
     X: Array
-    seen: Mask
+    observed: Mask
     typical: Array
 
 
@@ -68,11 +68,11 @@ class _Pair(NamedTuple):
 
 
 def robust_basis(
-    V: Array, K: int, seen: Mask | None = None, *, seed: int = 0, guess: Array | None = None
+    V: Array, K: int, observed: Mask | None = None, *, seed: int = 0, guess: Array | None = None
 ) -> Array:
     """Return an orthonormal basis of the K dimensions that most entries agree on.
 
-    The low-rank matrix U H minimises the sum of min(|v - u' h|, c) over the entries seen, with
+    The low-rank matrix U H minimises the sum of min(|v - u' h|, c) over the entries observed, with
     c three times what is typical of an entry's row and column: basis and codes are fitted in
     turns by least absolute values, from several first guesses, and then by least squares on
     the entries within 2.5 noise levels.
@@ -80,10 +80,10 @@ def robust_basis(
     Parameters
     ----------
     V : array of shape (F, N)
-        Samples; any finite number may stand where nothing was seen.
+        Samples; any finite number may stand where nothing was observed.
     K : int
         Dimensions; at most F. With fewer samples the others are at random.
-    seen : boolean array of shape (F, N), optional
+    observed : boolean array of shape (F, N), optional
         False at gaps.
     seed : int
         Of the random guesses.
@@ -106,17 +106,17 @@ def robust_basis(
     >>> bool(abs(U.sum()) / 30**0.5 > 0.999999)
     True
     """
-    return robust_start(V, K, seen, seed=seed, guess=guess).U
+    return robust_start(V, K, observed, seed=seed, guess=guess).U
 
 
 def robust_start(
-    V: Array, K: int, seen: Mask | None = None, *, seed: int = 0, guess: Array | None = None
+    V: Array, K: int, observed: Mask | None = None, *, seed: int = 0, guess: Array | None = None
 ) -> Start:
     """Return the basis of :func:`robust_basis`, and the noise level.
 
     Parameters
     ----------
-    V, K, seen, seed, guess
+    V, K, observed, seed, guess
         As in :func:`robust_basis`.
 
     Returns
@@ -136,7 +136,7 @@ def robust_start(
     """
     rng = np.random.default_rng(seed)
     X = V.T.astype(np.float64)
-    mask = np.ones(X.shape, dtype=np.bool_) if seen is None else seen.T
+    mask = np.ones(X.shape, dtype=np.bool_) if observed is None else observed.T
     X = np.where(mask, X, 0.0)
     some = np.sort(rng.permutation(len(V))[:_FEATURES])
     part = _Data(X[:, some], mask[:, some], _typical(X[:, some], mask[:, some]))
@@ -152,7 +152,7 @@ def robust_start(
 
 def _codes(data: _Data, K: int, rng: np.random.Generator, guess: Array | None) -> Array:
     """Return codes of the samples that leave most entries with a small residual."""
-    counts = data.seen.sum(axis=1)
+    counts = data.observed.sum(axis=1)
     if np.median(counts[counts > 0]) < _FEW * K:
         return likely_codes(data.X, _plain(data), K, rng)
     pairs = [_best(data, _guesses(data, K, rng))]
@@ -161,14 +161,14 @@ def _codes(data: _Data, K: int, rng: np.random.Generator, guess: Array | None) -
     return min(pairs, key=lambda pair: _truncated(data, pair)).H
 
 
-def _typical(X: Array, seen: Mask) -> Array:
+def _typical(X: Array, observed: Mask) -> Array:
     """Return the size that is typical of each entry's row and column together."""
     sizes = np.abs(X)
-    rows, columns = _usual(sizes, seen), _usual(sizes.T, seen.T)
-    overall = sizes.sum() / max(np.count_nonzero(seen), 1)
+    rows, columns = _usual(sizes, observed), _usual(sizes.T, observed.T)
+    overall = sizes.sum() / max(np.count_nonzero(observed), 1)
     if not overall > 0.0:
         return np.zeros_like(X)
-    middle = float(_usual(sizes[None], seen[None])[0])
+    middle = float(_usual(sizes[None], observed[None])[0])
     if not middle > np.finfo(np.float64).eps * overall:  # most entries are nothing beside the rest
         return np.full_like(X, overall)
     both: Array = np.outer(rows, columns) / middle
@@ -176,12 +176,12 @@ def _typical(X: Array, seen: Mask) -> Array:
     return at_least
 
 
-def _usual(sizes: Array, seen: Mask) -> Array:
+def _usual(sizes: Array, observed: Mask) -> Array:
     """Return what a normal number's median would be, from a quantile that outliers do not reach.
 
     Where four in ten entries are outliers, some samples have them in more than half of theirs.
     """
-    pairs = zip(sizes, seen, strict=True)
+    pairs = zip(sizes, observed, strict=True)
     low = [np.quantile(size[there], _LOW) if there.any() else 0.0 for size, there in pairs]
     return _MEDIAN_TO_LOW * np.array(low)
 
@@ -215,7 +215,7 @@ def _settled(data: _Data, pair: _Pair) -> _Pair:
 
 def _plain(data: _Data) -> Mask:
     """Return the entries that do not look like outliers at first sight."""
-    return data.seen & (np.abs(data.X) <= _SUSPECT * data.typical)
+    return data.observed & (np.abs(data.X) <= _SUSPECT * data.typical)
 
 
 def _knee(data: _Data) -> float:
@@ -230,30 +230,30 @@ def _turn(data: _Data, taking: Mask, pair: _Pair, knee: float) -> _Pair:
 
 def _truncated(data: _Data, pair: _Pair) -> float:
     capped = np.minimum(np.abs(data.X - pair.H @ pair.U.T), _SUSPECT * data.typical)
-    return float(capped[data.seen].sum())
+    return float(capped[data.observed].sum())
 
 
 def _polish(data: _Data, pair: _Pair) -> _Pair:
     """Return the pair after rounds of nearly least squares on the entries that fit."""
     for _ in range(_POLISH):
-        trusted, noise = _trusted(data.X, data.seen, pair)
+        trusted, noise = _trusted(data.X, data.observed, pair)
         pair = _turn(data, trusted, pair, noise)
     return pair
 
 
-def _trusted(X: Array, seen: Mask, pair: _Pair) -> tuple[Mask, float]:
+def _trusted(X: Array, observed: Mask, pair: _Pair) -> tuple[Mask, float]:
     """Return the entries within the limit of a model, and the noise level that they have."""
     residual = np.abs(X - pair.H @ pair.U.T)
-    noise = noise_level(residual[seen], _LIMIT, pair.U.size + pair.H.size)
-    trusted: Mask = seen & (residual <= _LIMIT * noise)
+    noise = noise_level(residual[observed], _LIMIT, pair.U.size + pair.H.size)
+    trusted: Mask = observed & (residual <= _LIMIT * noise)
     return trusted, noise
 
 
-def _fit(X: Array, seen: Mask, U: Array, knee: float, H: Array | None = None) -> Array:
-    """Return the codes of the rows of X that minimise Huber's function on the entries seen."""
-    X, seen = np.ascontiguousarray(X), np.ascontiguousarray(seen)
+def _fit(X: Array, observed: Mask, U: Array, knee: float, H: Array | None = None) -> Array:
+    """Return the codes of the rows of X that minimise Huber's function on the entries observed."""
+    X, observed = np.ascontiguousarray(X), np.ascontiguousarray(observed)
     H = np.zeros((len(X), U.shape[1])) if H is None else H.copy()
-    _kernels.huber_codes(X, seen, pack(U), knee, _STEPS, H, np.empty(len(X), dtype=np.bool_))
+    _kernels.huber_codes(X, observed, pack(U), knee, _STEPS, H, np.empty(len(X), dtype=np.bool_))
     return H
 
 

@@ -36,9 +36,9 @@ class DictionaryUpdate(Protocol[S]):
         ...
 
     def step(
-        self, W: Array, state: S, V: Array, codes: Codes, seen: Mask | None = None
+        self, W: Array, state: S, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, S]:
-        """Return the dictionary and the state after the batch V; ``seen`` is False at gaps."""
+        """Return the dictionary and the state after the batch V; ``observed`` is False at gaps."""
         ...
 
     def merge(self, states: Sequence[S]) -> S:
@@ -58,7 +58,7 @@ class BlockUpdate(Protocol[S]):
     dictionary moves as it would with all blocks in one place.
     """
 
-    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Any:
+    def summarise(self, W: Array, V: Array, codes: Codes, observed: Mask | None = None) -> Any:
         """Return what the update needs to know of a block that was encoded with W."""
         ...
 
@@ -108,11 +108,11 @@ class BatchMethod(Protocol[S]):
 
     name: ClassVar[str]
 
-    def start(self, V: Array, W: Array, seen: Mask | None) -> S:
+    def start(self, V: Array, W: Array, observed: Mask | None) -> S:
         """Return the state before the first round."""
         ...
 
-    def advance(self, V: Array, state: S, seen: Mask | None) -> S:
+    def advance(self, V: Array, state: S, observed: Mask | None) -> S:
         """Return the state after one round."""
         ...
 
@@ -137,7 +137,7 @@ class BlockMethod(Protocol[S]):
 
     shared: ClassVar[tuple[str, ...]]
 
-    def visit(self, V: Array, state: S, seen: Mask | None) -> tuple[S, Any]:
+    def visit(self, V: Array, state: S, observed: Mask | None) -> tuple[S, Any]:
         """Move what belongs to the samples of a block, and return what they ask of W."""
         ...
 

@@ -38,6 +38,6 @@ class Sums(NamedTuple):
         return summed
 
 
-def fill(R: Array, V: Array, product: Array, seen: Mask | None) -> Array:
+def fill(R: Array, V: Array, product: Array, observed: Mask | None) -> Array:
     """Let the outliers take all that is left over gaps, where they cost nothing."""
-    return R if seen is None else np.where(seen.T, R.T, (V - product).T).T
+    return R if observed is None else np.where(observed.T, R.T, (V - product).T).T

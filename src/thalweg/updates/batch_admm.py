@@ -86,20 +86,20 @@ class BatchAdmm:
     frozen: int = 0
     rho: float = 1.0
 
-    def start(self, V: Array, W: Array, seen: Mask | None) -> BatchAdmmState:
+    def start(self, V: Array, W: Array, observed: Mask | None) -> BatchAdmmState:
         """Return the state before the first round."""
         H = np.zeros((W.shape[1], V.shape[1]), dtype=V.dtype)
-        R = fill(np.zeros_like(V), V, W @ H, seen)
+        R = fill(np.zeros_like(V), V, W @ H, observed)
         return BatchAdmmState(
             H, R, W, H, R, W, np.zeros_like(H), np.zeros_like(R), np.zeros_like(W)
         )
 
-    def advance(self, V: Array, state: BatchAdmmState, seen: Mask | None) -> BatchAdmmState:
+    def advance(self, V: Array, state: BatchAdmmState, observed: Mask | None) -> BatchAdmmState:
         """Return the state after one round."""
-        return self.move(*self.visit(V, state, seen))
+        return self.move(*self.visit(V, state, observed))
 
     def visit(
-        self, V: Array, state: BatchAdmmState, seen: Mask | None
+        self, V: Array, state: BatchAdmmState, observed: Mask | None
     ) -> tuple[BatchAdmmState, Sums]:
         """Move codes and outliers with their copies and duals; return what they ask of W."""
         H, R, W, U, Q, _, A, B, _ = state
@@ -108,16 +108,16 @@ class BatchAdmm:
         H = _ridge(G, W.T @ (V - R) + rho_h * U - A, rho_h)  # (S-12)
         product = W @ H
         target = (rho * Q + V - B - product) / (1.0 + rho)
-        if seen is not None:
-            target = target * seen
+        if observed is not None:
+            target = target * observed
         norm, bounds = apart(self.outliers)
-        R = fill(norm.prox(target, 1.0 / (1.0 + rho)), V, product, seen)  # (S-13)
+        R = fill(norm.prox(target, 1.0 / (1.0 + rho)), V, product, observed)  # (S-13)
         U = self.penalty.prox(H + A / rho_h, 1.0 / rho_h)  # (S-15)
         Q = np.clip(R + B / rho, *bounds)  # (S-16)
         A = A + rho_h * (H - U)  # (S-18)
         B = B + rho * (R - Q)  # (S-19)
-        if seen is not None:  # nothing binds a gap's outlier to its copy
-            B = B * seen
+        if observed is not None:  # nothing binds a gap's outlier to its copy
+            B = B * observed
         moved = state._replace(H=H, R=R, U=U, Q=Q, A=A, B=B)
         return moved, Sums(H @ H.T, (V - R) @ H.T, V.shape[1])
 

@@ -46,23 +46,23 @@ class BatchFast:
     encoder: Encoder = field(default_factory=Fast)
     update: Surrogate = field(default_factory=Surrogate)
 
-    def start(self, V: Array, W: Array, seen: Mask | None) -> Factors:
+    def start(self, V: Array, W: Array, observed: Mask | None) -> Factors:
         """Return the state before the first round: no codes, no outliers."""
         H = np.zeros((V.shape[1], W.shape[1]), dtype=V.dtype).T
-        return Factors(W, H, fill(np.zeros_like(V), V, W @ H, seen))
+        return Factors(W, H, fill(np.zeros_like(V), V, W @ H, observed))
 
-    def advance(self, V: Array, state: Factors, seen: Mask | None) -> Factors:
+    def advance(self, V: Array, state: Factors, observed: Mask | None) -> Factors:
         """Return the state after one round."""
-        codes = self._codes(V, state, seen)
+        codes = self._codes(V, state, observed)
         W, _ = self.update.step(state.W, self.update.init(state.W), V, codes)
-        return Factors(W, codes.H, fill(codes.R, V, W @ codes.H, seen))
+        return Factors(W, codes.H, fill(codes.R, V, W @ codes.H, observed))
 
-    def visit(self, V: Array, state: Factors, seen: Mask | None) -> tuple[Factors, Statistics]:
+    def visit(self, V: Array, state: Factors, observed: Mask | None) -> tuple[Factors, Statistics]:
         """Find the codes of a block; return what they ask of the dictionary.
 
         Dead atoms are not revived by ``move``: that needs samples.
         """
-        codes = self._codes(V, state, seen)
+        codes = self._codes(V, state, observed)
         return Factors(state.W, codes.H, codes.R), self.update.summarise(state.W, V, codes)
 
     def merge(self, sums: Sequence[Statistics]) -> Statistics:
@@ -73,9 +73,9 @@ class BatchFast:
         """Find the dictionary that is best for the codes."""
         return state._replace(W=self.update.minimise(state.W, sums))
 
-    def _codes(self, V: Array, state: Factors, seen: Mask | None) -> Codes:
+    def _codes(self, V: Array, state: Factors, observed: Mask | None) -> Codes:
         H0 = state.H if state.H.any() else None
-        return self.encoder.encode(V, state.W, H0=H0, seen=seen)
+        return self.encoder.encode(V, state.W, H0=H0, observed=observed)
 
     def factors(self, state: Factors) -> Factors:
         """Return the state itself."""

@@ -132,7 +132,9 @@ class BatchMultiplicative:
     def start(self, blocks: Iterable[Block], W: Array) -> tuple[Array, Array]:
         """Return W on the border of its set, and equal codes for each sample."""
         W = self.place(W)
-        return W, np.asfortranarray(np.hstack([self.begin(V, W, seen) for V, seen in blocks]))
+        return W, np.asfortranarray(
+            np.hstack([self.begin(V, W, observed) for V, observed in blocks])
+        )
 
     def place(self, W: Array) -> Array:
         """Return W on the border of its set, without zeros where the loss has no use for them."""
@@ -140,9 +142,9 @@ class BatchMultiplicative:
         raised = np.maximum(W, lowest(W, self.loss))
         return self._placed(np.where(self._free(W), raised, W))[0]
 
-    def begin(self, V: Any, W: Array, seen: Mask | None = None) -> Array:
+    def begin(self, V: Any, W: Array, observed: Mask | None = None) -> Array:
         """Return the codes of a block to begin with: equal ones for each sample."""
-        return fidelity_of(self.loss, V, W, seen).start()
+        return fidelity_of(self.loss, V, W, observed).start()
 
     def in_round(self, number: float) -> Self:
         """Return the method for a round; here all are alike."""
@@ -155,10 +157,10 @@ class BatchMultiplicative:
         """
         H, begin = H.copy(order="F"), 0
         total: Any = None
-        for V, seen in blocks:
+        for V, observed in blocks:
             mine = slice(begin, begin + V.shape[1])
-            H[:, mine] = self.encode(V, W, H[:, mine], seen)
-            parts = self.parts(V, W, H[:, mine], seen)
+            H[:, mine] = self.encode(V, W, H[:, mine], observed)
+            parts = self.parts(V, W, H[:, mine], observed)
             begin, total = mine.stop, total.plus(parts) if total is not None else parts
         if total is None:  # no samples
             return W, H
@@ -166,18 +168,18 @@ class BatchMultiplicative:
         H *= size[:, None]
         return W, H
 
-    def encode(self, V: Any, W: Array, H: Array, seen: Mask | None = None) -> Array:
+    def encode(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Array:
         """Return the codes of a block after one update."""
         new = H.copy(order="F")
-        for columns, fidelity in self._pieces(V, W, seen, H):
+        for columns, fidelity in self._pieces(V, W, observed, H):
             old = take(H, columns)
             new.T[columns] = multiply(fidelity, old, fidelity.model(old)).T
         return new
 
-    def parts(self, V: Any, W: Array, H: Array, seen: Mask | None = None) -> Parts:
+    def parts(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Parts:
         """Return the sums over a block's samples that the dictionary is moved by."""
         neg, pos = np.zeros_like(W), np.zeros(W.shape[1], W.dtype)
-        for columns, fidelity in self._pieces(V, W, seen, H):
+        for columns, fidelity in self._pieces(V, W, observed, H):
             less, more = fidelity.split_in_dictionary(take(H, columns))
             neg, pos = neg + less, pos + more
         nothing = np.zeros(W.shape[1], W.dtype)
@@ -197,9 +199,9 @@ class BatchMultiplicative:
     def objective(self, blocks: Iterable[Block], W: Array, H: Array) -> float:
         """Return the mean loss of the samples, with the penalty of their codes."""
         begin, total = 0, 0.0
-        for V, seen in blocks:
+        for V, observed in blocks:
             mine = H[:, begin : begin + V.shape[1]]
-            for columns, fidelity in self._pieces(V, W, seen):
+            for columns, fidelity in self._pieces(V, W, observed):
                 codes = take(mine, columns)
                 total += float(np.sum(self._values(fidelity, codes), dtype=np.float64))
             begin += V.shape[1]
@@ -227,13 +229,13 @@ class BatchMultiplicative:
         return int(max(W.shape))
 
     def _pieces(
-        self, V: Any, W: Array, seen: Mask | None, H: Array | None = None
+        self, V: Any, W: Array, observed: Mask | None, H: Array | None = None
     ) -> Iterator[tuple[Indices | slice, Fidelity]]:
         """Yield the problems of a few samples at a time, without those whose codes H are zero.
 
         They stay zero and ask nothing of W; but the derivative of a loss may be infinite there.
         """
-        whole = fidelity_of(self.loss, V, W, seen, self.code_l1, self.code_l2)
+        whole = fidelity_of(self.loss, V, W, observed, self.code_l1, self.code_l2)
         B = V.shape[1]
         size = max(B, 1) if sparse.issparse(V) else max(16, _ENTRIES // self._width(W))
         for begin in range(0, B, size):

@@ -57,25 +57,25 @@ class BatchPgd:
     frozen: int = 0
     kappa: float = 0.7
 
-    def start(self, V: Array, W: Array, seen: Mask | None) -> Factors:
+    def start(self, V: Array, W: Array, observed: Mask | None) -> Factors:
         """Return the state before the first step: codes of ridge least squares, no outliers."""
-        H = ridge_codes(V, W, seen, self.penalty)
-        return Factors(W, H, fill(np.zeros_like(V), V, W @ H, seen))
+        H = ridge_codes(V, W, observed, self.penalty)
+        return Factors(W, H, fill(np.zeros_like(V), V, W @ H, observed))
 
-    def advance(self, V: Array, state: Factors, seen: Mask | None) -> Factors:
+    def advance(self, V: Array, state: Factors, observed: Mask | None) -> Factors:
         """Return the state after one round."""
-        return self.move(*self.visit(V, state, seen))
+        return self.move(*self.visit(V, state, observed))
 
-    def visit(self, V: Array, state: Factors, seen: Mask | None) -> tuple[Factors, Sums]:
+    def visit(self, V: Array, state: Factors, observed: Mask | None) -> tuple[Factors, Sums]:
         """Take the steps on codes and outliers; return what they ask of the dictionary."""
         W, H, R = state
         tiny = float(np.finfo(V.dtype).tiny)
         eta = self.kappa / max(float(np.linalg.norm(W, 2)) ** 2, tiny)
         H = self.penalty.prox(H - eta * (W.T @ (W @ H + R - V)), eta)  # (S-8)
         left = V - W @ H
-        if seen is not None:
-            left *= seen
-        R = fill(self.outliers.prox(left), V, W @ H, seen)  # (S-9)
+        if observed is not None:
+            left *= observed
+        R = fill(self.outliers.prox(left), V, W @ H, observed)  # (S-9)
         return Factors(W, H, R), Sums(H @ H.T, (W @ H + R - V) @ H.T, V.shape[1])
 
     def merge(self, sums: Sequence[Sums]) -> Sums:

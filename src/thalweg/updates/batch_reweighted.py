@@ -117,10 +117,10 @@ class BatchReweighted(BatchMultiplicative):
         """Return the method with the floor of a round; after infinitely many it is 0."""
         return replace(self, smoothing=_FIRST * _COOLING**number)
 
-    def encode(self, V: Array, W: Array, H: Array, seen: Mask | None = None) -> Array:
+    def encode(self, V: Array, W: Array, H: Array, observed: Mask | None = None) -> Array:
         """Return the codes of a block after one update."""
         new = H.copy(order="F")
-        for columns, fidelity in self._pieces(V, W, seen, self._filled(V, seen)):
+        for columns, fidelity in self._pieces(V, W, observed, self._filled(V, observed)):
             old = take(H, columns)
             weights, pull = self._pull(fidelity, old)
             slope = times(W.T, pull) + W.dtype.type(self.code_l1)
@@ -129,12 +129,12 @@ class BatchReweighted(BatchMultiplicative):
         return new
 
     def parts(  # type: ignore[override]
-        self, V: Array, W: Array, H: Array, seen: Mask | None = None
+        self, V: Array, W: Array, H: Array, observed: Mask | None = None
     ) -> Quadratics:
         """Return the sums over a block's samples that the dictionary is moved by."""
         F, K = W.shape
         A, slope, bend = np.zeros((K, K), W.dtype), np.zeros((F, K), W.dtype), np.zeros(K, W.dtype)
-        for columns, fidelity in self._pieces(V, W, seen, self._filled(V, seen)):
+        for columns, fidelity in self._pieces(V, W, observed, self._filled(V, observed)):
             codes = take(H, columns)
             weights, pull = self._pull(fidelity, codes)
             A = _with_squares(A, weights, codes, F)
@@ -161,8 +161,8 @@ class BatchReweighted(BatchMultiplicative):
         """Return the smoothed objective of each sample, without gaps."""
         residual = fidelity.residual(fidelity.model(H))
         each = self.loss.smoothed(residual, self._floor(fidelity))
-        if fidelity.seen is not None and len(each) > 1:
-            each = each * fidelity.seen
+        if fidelity.observed is not None and len(each) > 1:
+            each = each * fidelity.observed
         values: Array = np.sum(each, axis=0, dtype=np.float64) + fidelity.cost(H)
         return values
 
@@ -172,8 +172,8 @@ class BatchReweighted(BatchMultiplicative):
         # larger weights would leave nothing but rounding of the other entries
         least = float(np.finfo(residual.dtype).eps) ** 0.5
         weights = self.loss.weights(residual, self._floor(fidelity, least))
-        if fidelity.seen is not None:
-            weights = weights * fidelity.seen
+        if fidelity.observed is not None:
+            weights = weights * fidelity.observed
         return weights, weights * residual
 
     def _floor(self, fidelity: Fidelity, least: float = 0.0) -> Array:
@@ -181,14 +181,14 @@ class BatchReweighted(BatchMultiplicative):
         data = np.abs(fidelity.residual(np.zeros_like(fidelity.V)))
         whole = self.loss.smoothed(data, np.zeros((1, data.shape[1]), data.dtype))
         count: Any = len(whole)
-        if fidelity.seen is not None and count > 1:
-            count = np.maximum(fidelity.seen.sum(axis=0), 1)
+        if fidelity.observed is not None and count > 1:
+            count = np.maximum(fidelity.observed.sum(axis=0), 1)
         floor: Array = max(self.smoothing, least) * whole.sum(axis=0) / count
         return floor.astype(data.dtype)[None]
 
-    def _filled(self, V: Array, seen: Mask | None) -> Array:
-        """Return the entries seen; samples of nothing keep their codes of zero."""
-        return V if seen is None else V * seen
+    def _filled(self, V: Array, observed: Mask | None) -> Array:
+        """Return the entries observed; samples of nothing keep their codes of zero."""
+        return V if observed is None else V * observed
 
     def _width(self, W: Array) -> int:
         return int(max(len(W), W.shape[1] ** 2))

@@ -85,7 +85,7 @@ class Condensed:
         return Condensate(np.zeros((K, K), W.dtype), np.zeros(()), np.zeros(()))
 
     def step(
-        self, W: Array, state: Condensate, V: Array, codes: Codes, seen: Mask | None = None
+        self, W: Array, state: Condensate, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Condensate]:
         """Factorise the dictionary and the batch together.
 

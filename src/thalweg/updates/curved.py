@@ -91,12 +91,12 @@ class Curved:
         return Statistics(A, np.zeros((K, F), W.dtype).T, zero, zero, zero)
 
     def step(
-        self, W: Array, state: Statistics, V: Array, codes: Codes, seen: Mask | None = None
+        self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Statistics]:
         """Take in a batch, minimise the quadratic from W, and revive dead atoms."""
         if V.shape[1] == 0:
             return W, state
-        state = self.absorb(W, state, V, codes, seen)
+        state = self.absorb(W, state, V, codes, observed)
         W, state = self.minimise(W, state)
         return revive(W, state, V, codes, self.constraint, self.frozen)
 
@@ -105,20 +105,22 @@ class Curved:
         """Whether dead atoms are replaced."""
         return True
 
-    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Statistics:
+    def summarise(
+        self, W: Array, V: Array, codes: Codes, observed: Mask | None = None
+    ) -> Statistics:
         """Return the statistics of a block of samples alone."""
-        return alone(self).absorb(W, self.init(W), V, codes, seen)
+        return alone(self).absorb(W, self.init(W), V, codes, observed)
 
     def take_in(self, W: Array, state: Statistics, latest: Statistics) -> tuple[Array, Statistics]:
         """Take in a batch by its statistics, and minimise the quadratic from W."""
         return self.minimise(W, joined(state, latest, self.forgetting, self.fade))
 
     def absorb(
-        self, W: Array, state: Statistics, V: Array, codes: Codes, seen: Mask | None
+        self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None
     ) -> Statistics:
         """Return the statistics with a batch taken in."""
         H, n = codes.H, V.shape[1]
-        fidelity = Fidelity(self.loss, V, W, seen)
+        fidelity = Fidelity(self.loss, V, W, observed)
         P = fidelity.model(H)
         near = np.maximum(P, V.dtype.type(_FARTHEST) * V)
         slope = fidelity.grad(near)

@@ -86,7 +86,7 @@ class Incremental:
         return self._means.absorb(state, V, codes)
 
     def step(
-        self, W: Array, state: Statistics, V: Array, codes: Codes, seen: Mask | None = None
+        self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Statistics]:
         """Find the codes of the batch and the dictionary together.
 

@@ -103,16 +103,16 @@ class Multiplicative:
         return Majorisers(neg, pos, square, zero, zero, zero)
 
     def step(
-        self, W: Array, state: Majorisers, V: Any, codes: Codes, seen: Mask | None = None
+        self, W: Array, state: Majorisers, V: Any, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Majorisers]:
         """Take in a batch, and go where the majorisers of all samples are least."""
         if V.shape[1] == 0:
             return W, state
-        return self._moved(W, self.absorb(self._positive(W), state, V, codes, seen))
+        return self._moved(W, self.absorb(self._positive(W), state, V, codes, observed))
 
-    def summarise(self, W: Array, V: Any, codes: Codes, seen: Mask | None = None) -> Majorisers:
+    def summarise(self, W: Array, V: Any, codes: Codes, observed: Mask | None = None) -> Majorisers:
         """Return the majorisers of a block of samples alone."""
-        return alone(self).absorb(self._positive(W), self.init(W), V, codes, seen)
+        return alone(self).absorb(self._positive(W), self.init(W), V, codes, observed)
 
     def take_in(self, W: Array, state: Majorisers, latest: Majorisers) -> tuple[Array, Majorisers]:
         """Take in a batch by its majorisers, and go where those of all samples are least."""
@@ -128,12 +128,12 @@ class Multiplicative:
         return moved, state
 
     def absorb(
-        self, W: Array, state: Majorisers, V: Any, codes: Codes, seen: Mask | None
+        self, W: Array, state: Majorisers, V: Any, codes: Codes, observed: Mask | None
     ) -> Majorisers:
         """Return the majorisers with those of a batch taken in."""
         n = V.shape[1]
         up, down = self.loss.growth
-        fidelity = fidelity_of(self.loss, V, W, seen)
+        fidelity = fidelity_of(self.loss, V, W, observed)
         neg, pos = fidelity.split_in_dictionary(codes.H)
         price = self._price(codes.H)
         pos = pos + n * price.flat

@@ -136,18 +136,18 @@ class RobustApproximation:
         return Buffer(V, H, np.empty(0, W.dtype), zero, seed, zero, zero)
 
     def step(
-        self, W: Array, state: Buffer, V: Array, codes: Codes, seen: Mask | None = None
+        self, W: Array, state: Buffer, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Buffer]:
         """Take in a batch as one window, and move to the average of the steps."""
         if V.shape[1] == 0:
             return W, state
-        return self.minimise(W, self.absorb(state, V, codes, seen))
+        return self.minimise(W, self.absorb(state, V, codes, observed))
 
-    def absorb(self, state: Buffer, V: Array, codes: Codes, seen: Mask | None = None) -> Buffer:
+    def absorb(self, state: Buffer, V: Array, codes: Codes, observed: Mask | None = None) -> Buffer:
         """Return the buffer with a batch in it, the oldest samples out of it."""
         clean = (V - codes.R).T
-        if seen is not None:
-            clean = np.where(seen.T, clean, clean.dtype.type(np.nan))
+        if observed is not None:
+            clean = np.where(observed.T, clean, clean.dtype.type(np.nan))
         return state._replace(
             V=_latest([state.V.T, clean], self.buffer_size).T,
             H=_latest([state.H.T, codes.H.T], self.buffer_size).T,
@@ -156,9 +156,9 @@ class RobustApproximation:
             n_samples=np.asarray(state.n_samples + float(V.shape[1])),
         )
 
-    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Buffer:
+    def summarise(self, W: Array, V: Array, codes: Codes, observed: Mask | None = None) -> Buffer:
         """Return the latest samples of a block, as a buffer without a past."""
-        return self.absorb(self.init(W), V, codes, seen)
+        return self.absorb(self.init(W), V, codes, observed)
 
     def take_in(self, W: Array, state: Buffer, latest: Buffer) -> tuple[Array, Buffer]:
         """Take in a window by a buffer of its own, and move to the average of the steps."""
@@ -216,9 +216,9 @@ class RobustApproximation:
         penalty = self.l1 * W.sum() + 0.5 * self.l2 * np.vdot(W, W)
         if state.cost.size == 0:
             return float(penalty)
-        seen = ~np.isnan(state.V)
-        V = np.where(seen, state.V, W.dtype.type(0))
-        fidelity = Fidelity(self.loss, V, W, None if seen.all() else seen)
+        observed = ~np.isnan(state.V)
+        V = np.where(observed, state.V, W.dtype.type(0))
+        fidelity = Fidelity(self.loss, V, W, None if observed.all() else observed)
         losses = fidelity.value(fidelity.model(state.H), state.H) + state.cost
         return float(losses.mean() + penalty)
 

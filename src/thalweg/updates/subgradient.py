@@ -162,17 +162,17 @@ class Subgradient:
         return Scales(np.zeros(len(W), W.dtype), zero, zero, zero)
 
     def step(
-        self, W: Array, state: Scales, V: Array, codes: Codes, seen: Mask | None = None
+        self, W: Array, state: Scales, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Scales]:
         """Take in a batch, and go against its subgradient."""
         if V.shape[1] == 0:
             return W, state
-        return self.take_in(W, state, self.summarise(W, V, codes, seen))
+        return self.take_in(W, state, self.summarise(W, V, codes, observed))
 
-    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Slopes:
+    def summarise(self, W: Array, V: Array, codes: Codes, observed: Mask | None = None) -> Slopes:
         """Return the subgradient and the curvature of a block of samples."""
         n = V.shape[1]
-        fidelity = Fidelity(self.loss, V, W, seen)
+        fidelity = Fidelity(self.loss, V, W, observed)
         P = fidelity.model(codes.H)
         G = fidelity.grad(P) @ codes.H.T / W.dtype.type(n)  # by Danskin: codes are kept
         usual, actual = (_trace(c, codes.H) for c in _curvatures(fidelity, P, codes.H))
@@ -262,10 +262,10 @@ def _curvatures(fidelity: Fidelity, P: Array, H: Array) -> tuple[Array, Array]:
 
 def _at_mean_residual(fidelity: Fidelity, P: Array, H: Array) -> Array:
     """Return the inverse of a norm's mean residual over a batch; zero at gaps."""
-    seen = np.ones(P.shape, np.bool_) if fidelity.seen is None else fidelity.seen
-    count = seen.sum() if isinstance(fidelity.loss, L1) else seen.any(axis=0).sum()
+    observed = np.ones(P.shape, np.bool_) if fidelity.observed is None else fidelity.observed
+    count = observed.sum() if isinstance(fidelity.loss, L1) else observed.any(axis=0).sum()
     total = float(fidelity.value(P, H).sum())
-    return seen * P.dtype.type(count / total if total > 0.0 else 0.0)
+    return observed * P.dtype.type(count / total if total > 0.0 else 0.0)
 
 
 def _trace(c: Array, H: Array) -> Array:

@@ -125,7 +125,7 @@ class Surrogate:
         )
 
     def step(
-        self, W: Array, state: Statistics, V: Array, codes: Codes, seen: Mask | None = None
+        self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Statistics]:
         """Take in a batch, minimise the surrogate from W, and revive dead atoms.
 
@@ -142,7 +142,9 @@ class Surrogate:
         """Whether dead atoms are replaced; an l1 penalty is there to let atoms die."""
         return self.revival and self.l1 == 0.0
 
-    def summarise(self, W: Array, V: Array, codes: Codes, seen: Mask | None = None) -> Statistics:
+    def summarise(
+        self, W: Array, V: Array, codes: Codes, observed: Mask | None = None
+    ) -> Statistics:
         """Return the statistics of a block of samples alone."""
         return alone(self).absorb(self.init(W), V, codes)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from thalweg.checkpoint import Keeper
 from thalweg.errors import CheckpointError
 
-__all__ = ["Journey", "Position"]
+__all__ = ["CheckpointedRun", "Position"]
 
 
 class Position(NamedTuple):
@@ -34,10 +34,10 @@ class Position(NamedTuple):
     sample: int = 0
 
 
-class Journey:
+class CheckpointedRun:
     """Takes in batches, and writes checkpoints between them: as they are due, and on leaving.
 
-    Whatever ends the journey, the last checkpoint has the state after a whole batch. In the middle
+    Whatever ends the run, the last checkpoint has the state after a whole batch. In the middle
     of one there is no such state: Ctrl-C waits for the end of the batch, and an error there leaves
     the checkpoints as they are.
     """

@@ -8,7 +8,7 @@ import pytest
 from thalweg.errors import ParameterError
 from thalweg.metrics import principal_angles
 from thalweg.trackers.angles import largest_angle, orthonormal
-from thalweg.trackers.change import Evidence, JumpTest
+from thalweg.trackers.cusum import Cusum, Evidence
 
 Array = Any
 SEEDS = pytest.mark.parametrize("seed", range(5))
@@ -23,7 +23,7 @@ def residuals(seed: int, n: int, level: Any = 1.0, F: int = 30) -> Array:
 @SEEDS
 @pytest.mark.parametrize("factor", [3.0, 10.0, 1e6])
 def test_a_jump_is_noticed_soon(seed: int, factor: float) -> None:
-    test = JumpTest()
+    test = Cusum()
     state, jumped = test.step(test.init(), residuals(seed, 1000))
     assert not jumped
     for count in range(1, 33):
@@ -36,13 +36,13 @@ def test_a_jump_is_noticed_soon(seed: int, factor: float) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_steady_residuals_are_no_jump(seed: int) -> None:
-    test = JumpTest()
+    test = Cusum()
     assert not test.step(test.init(), residuals(seed, 5000))[1]
 
 
 @SEEDS
 def test_what_changes_slowly_is_no_jump(seed: int) -> None:
-    test, level = JumpTest(), np.exp(np.linspace(0.0, 3.0, 5000))  # 20 times as large at the end
+    test, level = Cusum(), np.exp(np.linspace(0.0, 3.0, 5000))  # 20 times as large at the end
     assert not test.step(test.init(), residuals(seed, 5000, level))[1]
     assert not test.step(test.init(), residuals(seed, 5000, 1.0 / level))[1]
 
@@ -51,18 +51,18 @@ def test_what_changes_slowly_is_no_jump(seed: int) -> None:
 def test_single_outliers_are_no_jump(seed: int) -> None:
     errors = residuals(seed, 5000)
     errors[np.random.default_rng(seed).random(5000) < 0.02] *= 1e3
-    test = JumpTest()
+    test = Cusum()
     assert not test.step(test.init(), errors)[1]
 
 
 def test_residuals_that_fall_are_no_jump() -> None:
-    test = JumpTest()
+    test = Cusum()
     errors = np.append(residuals(0, 500), 1e-9 * residuals(1, 500))
     assert not test.step(test.init(), errors)[1]
 
 
 def test_cuts_and_units_do_not_matter() -> None:
-    test, errors = JumpTest(), residuals(0, 300)
+    test, errors = Cusum(), residuals(0, 300)
     whole, _ = test.step(test.init(), errors)
     state = test.init()
     for piece in np.split(errors, [1, 2, 100]):
@@ -74,7 +74,7 @@ def test_cuts_and_units_do_not_matter() -> None:
 
 
 def test_residuals_that_are_not_there_say_nothing() -> None:
-    test = JumpTest()
+    test = Cusum()
     state, _ = test.step(test.init(), residuals(0, 100))
     assert test.step(state, np.full(50, np.nan)) == (state, False)
     after, jumped = test.step(state, np.zeros(50))  # a perfect fit has no logarithm
@@ -86,7 +86,7 @@ def test_residuals_that_are_not_there_say_nothing() -> None:
 @pytest.mark.parametrize("name", ["factor", "threshold", "patience", "memory"])
 def test_parameters_without_meaning_are_refused(name: str) -> None:
     with pytest.raises(ParameterError, match=f"{name} must be"):
-        JumpTest(**{name: 0})
+        Cusum(**{name: 0})
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-6, 4e-4, 5e-4, 0.3, 1.5, np.pi / 2])

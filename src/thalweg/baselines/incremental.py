@@ -1,4 +1,4 @@
-"""The rivals of [R] by multiplicative updates: ONMF, INMF and INMF-VC."""
+"""The baselines of [R] by multiplicative updates: ONMF, INMF and INMF-VC."""
 
 from typing import Any
 
@@ -35,9 +35,9 @@ def onmf(n_components: int = 10, **parameters: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((50, 8))
-    >>> rivals.onmf(2, random_state=0).fit(X).components_.shape
+    >>> baselines.onmf(2, random_state=0).fit(X).components_.shape
     (2, 8)
     """
     settings = {"batch_size": n_components, **parameters}
@@ -72,9 +72,9 @@ def inmf(n_components: int = 10, *, past: float = 1.0, **parameters: Any) -> Any
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((50, 8))
-    >>> rivals.inmf(2, random_state=0).fit(X).components_.shape
+    >>> baselines.inmf(2, random_state=0).fit(X).components_.shape
     (2, 8)
     """
     update = Incremental(constraint=Simplex(), forgetting=past)
@@ -122,9 +122,9 @@ def inmf_vc(
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((50, 4))
-    >>> rivals.inmf_vc(4, random_state=0).fit(X).components_.shape
+    >>> baselines.inmf_vc(4, random_state=0).fit(X).components_.shape
     (4, 4)
     """
     update = Incremental(constraint=Simplex(), fade=amnesic - 1.0, volume=volume, decay=decay)

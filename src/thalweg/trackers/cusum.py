@@ -7,7 +7,7 @@ from typing import NamedTuple
 from thalweg._checks import require_positive
 from thalweg._typing import Array
 
-__all__ = ["Evidence", "JumpTest"]
+__all__ = ["Cusum", "Evidence"]
 
 _LEAST = 1e-300  # a residual of zero has no logarithm
 _CLIP = 5.0  # deviations beyond so many spreads count as so many
@@ -29,8 +29,8 @@ class Evidence(NamedTuple):
 
     Examples
     --------
-    >>> from thalweg.trackers.change import JumpTest
-    >>> JumpTest().init().evidence
+    >>> from thalweg.trackers.cusum import Cusum
+    >>> Cusum().init().evidence
     0.0
     """
 
@@ -41,7 +41,7 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JumpTest:
+class Cusum:
     """Page's cumulative sum of log residuals, in units of their own spread.
 
     A jump makes the residuals of all later samples larger, an outlier only one. The logarithm
@@ -62,8 +62,8 @@ class JumpTest:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.trackers.change import JumpTest
-    >>> test, rng = JumpTest(), np.random.default_rng(0)
+    >>> from thalweg.trackers.cusum import Cusum
+    >>> test, rng = Cusum(), np.random.default_rng(0)
     >>> state, jumped = test.step(test.init(), np.abs(rng.normal(1.0, 0.1, 500)))
     >>> jumped
     False

@@ -6,14 +6,14 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.archetypes import Rows
+from thalweg.baselines._base import Baseline, Learned, half_squares
 from thalweg.estimators import _parameters as parameters
-from thalweg.estimators.rivals._base import Learned, Rival, half_squares
 from thalweg.solvers.nnls import nnls, prepare
 
 __all__ = ["KimParkNMF"]
 
 
-class KimParkNMF(Rival):
+class KimParkNMF(Baseline):
     """NMF with a squared l1 penalty on the components' columns (Kim and Park, 2007).
 
     Minimises |X - W H|^2 / 2 + ridge |W|^2 / 2 + penalty sum_j |h_j|_1^2 / 2 over codes W and
@@ -43,9 +43,9 @@ class KimParkNMF(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((30, 12))
-    >>> rivals.KimParkNMF(2, random_state=0).fit(X).components_.shape
+    >>> baselines.KimParkNMF(2, random_state=0).fit(X).components_.shape
     (2, 12)
     """
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.archetypes import Rows
+from thalweg.baselines._base import Baseline, Learned, half_squares
 from thalweg.errors import ParameterError
-from thalweg.estimators.rivals._base import Learned, Rival, half_squares
 
 __all__ = ["HoyerNMF", "project_sparse"]
 
@@ -18,7 +18,7 @@ def project_sparse(x: Array, total: float, norm: float) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.estimators.rivals.hoyer import project_sparse
+    >>> from thalweg.baselines.hoyer import project_sparse
     >>> project_sparse(np.array([3.0, 1.0, 0.5]), 1.0, 1.0).round(6)
     array([1., 0., 0.])
     """
@@ -39,7 +39,7 @@ def project_sparse(x: Array, total: float, norm: float) -> Array:
     return found
 
 
-class HoyerNMF(Rival):
+class HoyerNMF(Baseline):
     """NMF whose components have a given sparseness (Hoyer, 2004).
 
     Minimises |X - codes @ components_|^2 / 2 with each component of norm 1 and of sparseness
@@ -66,9 +66,9 @@ class HoyerNMF(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((30, 12))
-    >>> rivals.HoyerNMF(2, sparseness=0.6, random_state=0).fit(X).components_.shape
+    >>> baselines.HoyerNMF(2, sparseness=0.6, random_state=0).fit(X).components_.shape
     (2, 12)
     """
 

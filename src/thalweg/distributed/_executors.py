@@ -8,14 +8,14 @@ from thalweg.distributed._blocks import Blocks, Held, Lazy, plain
 from thalweg.distributed._dask import load
 from thalweg.errors import BlockError, ClusterError
 
-__all__ = ["Cluster", "Crew", "Here", "crew_of"]
+__all__ = ["DaskExecutor", "Executor", "LocalExecutor", "executor_for"]
 
 # Data of this process and dictionaries are part of the task graph, so that the scheduler can send
 # them again after a worker dies. This silences the warning of Dask about large graphs.
 _LARGE = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """An executor: applies functions to blocks; the results may stay on the workers."""
 
     blocks: Blocks
@@ -47,7 +47,7 @@ class Crew(Protocol):
         ...
 
 
-class Here:
+class LocalExecutor:
     """Executor in this process; a handle is the value itself."""
 
     def __init__(self, blocks: Blocks) -> None:
@@ -84,7 +84,7 @@ class Here:
         return handles
 
 
-class Cluster:
+class DaskExecutor:
     """Executor on the workers of a Dask client; a handle is a future of a pure function.
 
     If a worker dies, the scheduler recomputes its results from earlier futures, back to the blocks
@@ -158,9 +158,9 @@ class Cluster:
         return futures
 
 
-def crew_of(client: Any, blocks: Blocks) -> Crew:
+def executor_for(client: Any, blocks: Blocks) -> Executor:
     """Return the executor of a client, or of this process if it is None."""
-    return Here(blocks) if client is None else Cluster(blocks, client)
+    return LocalExecutor(blocks) if client is None else DaskExecutor(blocks, client)
 
 
 def _apply(source: Any, each: list[Any], called: Any, common: list[Any]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from thalweg import OnlineNMF, PetrelsADMM, RobustOnlineNMF, checkpoint, streams
-from thalweg.estimators._ahead import read_ahead
+from thalweg.estimators._prefetch import read_ahead
 from thalweg.streams import Batch
 
 
@@ -123,7 +123,7 @@ def test_an_interrupt_ends_the_reader_and_leaves_a_checkpoint(X, tmp_path):
 
 
 def test_a_read_that_does_not_end_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr("thalweg.estimators._ahead._PATIENCE", 0.05)
+    monkeypatch.setattr("thalweg.estimators._prefetch._PATIENCE", 0.05)
     gate = threading.Event()
 
     def forever():

@@ -6,16 +6,16 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.archetypes import Rows
+from thalweg.baselines._base import Baseline, Learned, half_squares
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
-from thalweg.estimators.rivals._base import Learned, Rival, half_squares
 from thalweg.prox.top import Top
 from thalweg.solvers.nnls import nnls, prepare
 
 __all__ = ["PeharzPernkopfNMF"]
 
 
-class PeharzPernkopfNMF(Rival):
+class PeharzPernkopfNMF(Baseline):
     """NMF whose components have few nonzeros each (Peharz and Pernkopf, 2012).
 
     Codes by nonnegative least squares; components likewise, of which the largest entries are
@@ -44,9 +44,9 @@ class PeharzPernkopfNMF(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((30, 12))
-    >>> H = rivals.PeharzPernkopfNMF(2, sparsity=0.25, random_state=0).fit(X).components_
+    >>> H = baselines.PeharzPernkopfNMF(2, sparsity=0.25, random_state=0).fit(X).components_
     >>> (H > 0).sum(axis=1)
     array([3, 3])
     """

@@ -1,11 +1,11 @@
-"""Sparse rivals of [A] at a given share of nonzeros: KP, PP and Hoyer as 5.1.1 sets them."""
+"""Sparse baselines of [A] at a given share of nonzeros: KP, PP and Hoyer as 5.1.1 sets them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thalweg import rivals
+from thalweg import baselines
 from thalweg.metrics import sparsity
 
 __all__ = ["SPARSE", "matched", "nonzeros"]
@@ -16,7 +16,7 @@ ZERO = 1e-9  # of the largest entry
 
 
 class Knob(NamedTuple):
-    """A rival by its parameter, and the ends between which its components get sparser."""
+    """A baseline by its parameter, and the ends between which its components get sparser."""
 
     make: Callable[..., Any]
     low: float
@@ -24,15 +24,15 @@ class Knob(NamedTuple):
 
 
 def _kim_park(k: int, x: float, n_samples: int, **more: Any) -> Any:
-    return rivals.KimParkNMF(k, penalty=n_samples * 10.0**x, **more)
+    return baselines.KimParkNMF(k, penalty=n_samples * 10.0**x, **more)
 
 
 def _peharz_pernkopf(k: int, x: float, n_samples: int, **more: Any) -> Any:
-    return rivals.PeharzPernkopfNMF(k, sparsity=1.0 - x, **more)
+    return baselines.PeharzPernkopfNMF(k, sparsity=1.0 - x, **more)
 
 
 def _hoyer(k: int, x: float, n_samples: int, **more: Any) -> Any:
-    return rivals.HoyerNMF(k, sparseness=x, **more)
+    return baselines.HoyerNMF(k, sparseness=x, **more)
 
 
 KNOBS = {

@@ -1,4 +1,4 @@
-"""The rivals of [D]: Itakura-Saito by multiplicative updates, Huber by steps of one size."""
+"""The baselines of [D]: Itakura-Saito by multiplicative updates, Huber by steps of one size."""
 
 from math import inf
 from typing import Any
@@ -45,9 +45,9 @@ def ol_lef(n_components: int = 10, *, forgetting: float = 1.0, **parameters: Any
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((50, 8)) + 0.1
-    >>> rivals.ol_lef(2, random_state=0).fit(X).components_.shape
+    >>> baselines.ol_lef(2, random_state=0).fit(X).components_.shape
     (2, 8)
     """
     loss = ItakuraSaito()
@@ -96,9 +96,9 @@ def ol_wang(
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((50, 8))
-    >>> rivals.ol_wang(2, knee=0.1, random_state=0).fit(X).components_.shape
+    >>> baselines.ol_wang(2, knee=0.1, random_state=0).fit(X).components_.shape
     (2, 8)
     """
     loss = Huber(knee)

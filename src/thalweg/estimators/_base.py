@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders._problem import MOST_AT_ONCE
+from thalweg.estimators._code_prior import CodePrior, empty_prior, look, merged
 from thalweg.estimators._input import Batch, as_batch, check_codes, check_data, filled
 from thalweg.estimators._threads import few_threads
-from thalweg.estimators._usual import Usual, look, merged, nothing_usual
 from thalweg.prox import Prox
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.orthant import Orthant
@@ -30,14 +30,14 @@ _USUAL = 2**18
 
 
 class Decomposition(NamedTuple):
-    """A matrix taken apart: ``X = low_rank + outliers`` up to noise, where X was seen.
+    """A matrix taken apart: ``X = low_rank + outliers`` up to noise, where X was observed.
 
     Attributes
     ----------
     codes : array of shape (n_samples, n_components)
         What :meth:`transform` returns.
     low_rank : array of shape (n_samples, n_features)
-        ``codes @ components_``; over gaps it is the estimate of what was not seen.
+        ``codes @ components_``; over gaps it is the estimate of what was not observed.
     outliers : array of shape (n_samples, n_features)
         What does not belong; zero over gaps.
 
@@ -59,7 +59,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     """Base of the estimators: everything that needs a dictionary and an encoder."""
 
     components_: Array
-    usual_: Usual  # of those whose codes nothing else holds back
+    code_prior_: CodePrior  # of those whose codes nothing else holds back
     signed: ClassVar[bool] = False  # whether data may be negative
 
     def _encoder(self) -> Encoder:
@@ -96,7 +96,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         parts = []
         for batch, codes in self._encode(X):
-            R = codes.R if batch.seen is None else codes.R * batch.seen
+            R = codes.R if batch.observed is None else codes.R * batch.observed
             parts.append((codes.H.T, codes.H.T @ self.components_, R.T))
         return Decomposition(*(np.vstack(part) for part in zip(*parts, strict=True)))
 
@@ -116,7 +116,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         array of shape (n_samples, n_features)
-            X where it was seen, and the low-rank part elsewhere.
+            X where it was observed, and the low-rank part elsewhere.
         """
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
@@ -189,12 +189,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Return rows of validated data as the encoder takes them."""
         return as_batch(rows)
 
-    def _take_usual(self, X: Any) -> None:
+    def _estimate_code_prior(self, X: Any) -> None:
         """Note what codes are as a rule, by the first rows of the data."""
         K = len(self.components_)
         rows = X[: max(_USUAL // X.shape[1], 2 * K)]
         parts = self._encode_with(self._encoder(), self.components_.T, rows)
-        self.usual_ = merged([look(*part, nothing_usual(K)) for part in parts])
+        self.code_prior_ = merged([look(*part, empty_prior(K)) for part in parts])
 
     def _encoder_with(self, penalty: Prox) -> Encoder | None:
         """Return the encoder with a penalty of the codes; None if it has one already."""
@@ -204,7 +204,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _likely(self) -> tuple[Encoder, Array]:
         """Return the encoder of the most likely codes, and their units."""
-        W, usual = self.components_.T, getattr(self, "usual_", None)
+        W, usual = self.components_.T, getattr(self, "code_prior_", None)
         if usual is not None and usual.dispersion > 0.0:
             encoder = self._encoder_with(ElasticNet(0.0, usual.dispersion, nonnegative=True))
             if encoder is not None:
@@ -224,7 +224,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         for start in range(0, X.shape[0], rows):
             batch = self._batch(X[start : start + rows])
             with few_threads(X.shape[1], len(self.components_), min(rows, MOST_AT_ONCE)):
-                codes = encoder.encode(batch.V, W, seen=batch.seen)
+                codes = encoder.encode(batch.V, W, observed=batch.observed)
             solved &= bool(codes.solved.all())
             yield batch, codes
         if not solved and getattr(encoder, "exit", "") == "gap":

@@ -43,21 +43,21 @@ def stream(F: int = 20, K: int = 3, B: int = 40, seed: int = 0, dtype: Any = flo
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_entries_leave_a_basis_orthonormal(tracker: Any, dtype: Any, count: int) -> None:
     U, V, _ = stream(dtype=dtype)
-    seen = np.zeros(V.shape, bool)
-    seen[:count] = True
-    state, _ = tracker.step(tracker.init(U), V, seen)
+    observed = np.zeros(V.shape, bool)
+    observed[:count] = True
+    state, _ = tracker.step(tracker.init(U), V, observed)
     bound = 1e-5 if dtype == np.float64 else 1e-3
     assert np.abs(state.U.T @ state.U - np.eye(3)).max() < bound
 
 
 @EACH
 def test_errors_are_medians_of_residuals_before_the_step(tracker: Any) -> None:
-    U, V, seen = stream()
+    U, V, observed = stream()
     state = tracker.init(U)
     for b in range(10):
         before = state.U
-        state, track = tracker.step(state, V[:, b : b + 1], seen[:, b : b + 1])
-        rest = (V[:, b] - before @ track.H[:, 0])[seen[:, b]]
+        state, track = tracker.step(state, V[:, b : b + 1], observed[:, b : b + 1])
+        rest = (V[:, b] - before @ track.H[:, 0])[observed[:, b]]
         assert track.error[0] == pytest.approx(np.median(np.abs(rest)), rel=1e-9)
 
 

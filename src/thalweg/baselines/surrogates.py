@@ -1,4 +1,4 @@
-"""The rivals of [R] that minimise a quadratic surrogate, OMF and OMF-DA; and [R] itself."""
+"""The baselines of [R] that minimise a quadratic surrogate, OMF and OMF-DA; and [R] itself."""
 
 from typing import Any
 
@@ -38,9 +38,9 @@ def omf(n_components: int = 10, *, rho: float = 0.0, **parameters: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((50, 8))
-    >>> rivals.omf(2, random_state=0).fit(X).components_.shape
+    >>> baselines.omf(2, random_state=0).fit(X).components_.shape
     (2, 8)
     """
     update = Surrogate(constraint=Simplex(), fade=rho, revival=False)
@@ -71,9 +71,9 @@ def omf_da(n_components: int = 10, **parameters: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((50, 8))
-    >>> rivals.omf_da(2, random_state=0).fit(X).components_.shape
+    >>> baselines.omf_da(2, random_state=0).fit(X).components_.shape
     (2, 8)
     """
     update = Surrogate(solver=DiagonalNewton(), constraint=Simplex(), revival=False)
@@ -104,9 +104,9 @@ def ol_guan(n_components: int = 10, **parameters: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> X = np.random.default_rng(0).random((50, 8))
-    >>> rivals.ol_guan(2, random_state=0).fit(X).components_.shape
+    >>> baselines.ol_guan(2, random_state=0).fit(X).components_.shape
     (2, 8)
     """
     return ORNMF(n_components, **{"buffer_size": None, **parameters})

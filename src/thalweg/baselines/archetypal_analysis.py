@@ -8,14 +8,14 @@ from thalweg.archetypes import Rows
 from thalweg.archetypes.codes import SimplexCodes
 from thalweg.archetypes.exact import archetypal_analysis
 from thalweg.archetypes.starts import furthest_sum
+from thalweg.baselines._base import Baseline, Learned
 from thalweg.encoders import Encoder
 from thalweg.estimators._parameters import check_archetypes
-from thalweg.estimators.rivals._base import Learned, Rival
 
 __all__ = ["ArchetypalAnalysis"]
 
 
-class ArchetypalAnalysis(Rival):
+class ArchetypalAnalysis(Baseline):
     """Archetypes that are mixtures of samples themselves (Cutler and Breiman, 1994).
 
     Minimises |X - W T X|^2 over W and T with rows in the simplex, by the active sets of Chen et
@@ -45,10 +45,10 @@ class ArchetypalAnalysis(Rival):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg import rivals
+    >>> from thalweg import baselines
     >>> corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     >>> X = np.vstack([corners, np.random.default_rng(0).dirichlet(np.ones(3), 40) @ corners])
-    >>> model = rivals.ArchetypalAnalysis(3, random_state=0).fit(X)
+    >>> model = baselines.ArchetypalAnalysis(3, random_state=0).fit(X)
     >>> bool(model.objective_ < 1e-6)
     True
     """

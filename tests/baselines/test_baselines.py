@@ -1,8 +1,8 @@
-"""The papers' rivals are what their own papers say."""
+"""The papers' baselines are what their own papers say."""
 
 import numpy as np
 
-from thalweg import OnlineNMF, rivals
+from thalweg import OnlineNMF, baselines
 from thalweg._typing import Array
 from thalweg.divergences.huber import Huber
 
@@ -16,7 +16,7 @@ def data() -> Array:
 
 def test_lefevre_learns_spectra() -> None:
     X = data()
-    model = rivals.ol_lef(3, random_state=0, batch_size=20, epochs=5).fit(X)
+    model = baselines.ol_lef(3, random_state=0, batch_size=20, epochs=5).fit(X)
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-9)
     mean = X.mean(axis=0)
     flat = np.mean(np.sum(X / mean - np.log(X / mean) - 1, axis=1))
@@ -31,7 +31,7 @@ def test_wang_goes_on_moving() -> None:
     knee = 0.5 * float(X.mean())
     moves = []
     for model in (
-        rivals.ol_wang(3, knee=knee, step=0.5, random_state=0),
+        baselines.ol_wang(3, knee=knee, step=0.5, random_state=0),
         OnlineNMF(
             3, loss=Huber(knee), solver="spsgd", constraint=None, step=(0.5, 50.0), random_state=0
         ),
@@ -43,6 +43,6 @@ def test_wang_goes_on_moving() -> None:
         model.partial_fit(X[rng.integers(0, 400, 10)])
         moves.append(np.linalg.norm(model.components_ - before) / np.linalg.norm(before))
     assert moves[0] > 5 * moves[1]
-    sparse = rivals.ol_wang(3, knee=knee, sparsity=2.0, random_state=0).fit(X)
-    dense = rivals.ol_wang(3, knee=knee, random_state=0).fit(X)
+    sparse = baselines.ol_wang(3, knee=knee, sparsity=2.0, random_state=0).fit(X)
+    dense = baselines.ol_wang(3, knee=knee, random_state=0).fit(X)
     assert np.mean(sparse.transform(X) == 0.0) > np.mean(dense.transform(X) == 0.0)

@@ -7,18 +7,18 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from thalweg import rivals
+from thalweg import baselines
 from thalweg._typing import Array
+from thalweg.baselines.hoyer import project_sparse
 from thalweg.errors import InputError, ParameterError
-from thalweg.estimators.rivals.hoyer import project_sparse
 from thalweg.metrics import hull_distance
 from thalweg.synthetic import archetypal_mixtures
 
-RIVALS = (
-    rivals.HoyerNMF,
-    rivals.KimParkNMF,
-    rivals.PeharzPernkopfNMF,
-    rivals.ArchetypalAnalysis,
+BASELINES = (
+    baselines.HoyerNMF,
+    baselines.KimParkNMF,
+    baselines.PeharzPernkopfNMF,
+    baselines.ArchetypalAnalysis,
 )
 
 
@@ -27,7 +27,7 @@ def _data() -> Array:
     return archetypal_mixtures(60, 30, 3, noise=0.02, spread=0.3, random_state=0).X
 
 
-@pytest.mark.parametrize("cls", RIVALS)
+@pytest.mark.parametrize("cls", BASELINES)
 def test_surface(cls: Any, X: Array) -> None:
     model = cls(3, random_state=0).fit(X)
     assert model.components_.shape == (3, 30)
@@ -42,7 +42,7 @@ def test_surface(cls: Any, X: Array) -> None:
         cls(0).fit(X)
 
 
-@pytest.mark.parametrize("cls", RIVALS[:2])
+@pytest.mark.parametrize("cls", BASELINES[:2])
 def test_more_rounds_are_never_worse(cls: Any, X: Array) -> None:
     values = [
         cls(3, max_iter=n, tol=1e-12, random_state=0).fit(X).objective_ for n in (1, 3, 9, 27)
@@ -52,7 +52,7 @@ def test_more_rounds_are_never_worse(cls: Any, X: Array) -> None:
 
 def test_hoyer_components_have_their_sparseness(X: Array) -> None:
     for level in (0.2, 0.5, 0.8):
-        H = rivals.HoyerNMF(3, sparseness=level, random_state=0).fit(X).components_
+        H = baselines.HoyerNMF(3, sparseness=level, random_state=0).fit(X).components_
         ratio = H.sum(axis=1) / np.linalg.norm(H, axis=1)
         found = (np.sqrt(30) - ratio) / (np.sqrt(30) - 1)
         np.testing.assert_allclose(found, level, atol=1e-6)
@@ -86,7 +86,9 @@ def test_hoyer_s_projection_is_the_nearest_point() -> None:
 
 def test_kim_and_park_s_blocks_are_those_of_cvxpy(X: Array) -> None:
     """At the end each block is the minimum for the other one."""
-    model = rivals.KimParkNMF(2, penalty=0.5, ridge=0.2, tol=1e-14, max_iter=5000, random_state=0)
+    model = baselines.KimParkNMF(
+        2, penalty=0.5, ridge=0.2, tol=1e-14, max_iter=5000, random_state=0
+    )
     H = model.fit(X).components_
     W = cp.Variable((60, 2), nonneg=True)
     cost = cp.sum_squares(X - W @ H) / 2 + 0.1 * cp.sum_squares(W)
@@ -102,7 +104,7 @@ def test_kim_and_park_s_blocks_are_those_of_cvxpy(X: Array) -> None:
 
 def test_a_larger_penalty_has_fewer_nonzeros(X: Array) -> None:
     counts = [
-        np.count_nonzero(rivals.KimParkNMF(3, penalty=p, random_state=0).fit(X).components_)
+        np.count_nonzero(baselines.KimParkNMF(3, penalty=p, random_state=0).fit(X).components_)
         for p in (1e-3, 1.0, 30.0)
     ]
     assert counts[0] > counts[2]
@@ -110,28 +112,28 @@ def test_a_larger_penalty_has_fewer_nonzeros(X: Array) -> None:
 
 def test_peharz_and_pernkopf_keep_their_count(X: Array) -> None:
     for share, count in ((0.1, 3), (0.5, 15), (1.0, 30)):
-        H = rivals.PeharzPernkopfNMF(3, sparsity=share, random_state=0).fit(X).components_
+        H = baselines.PeharzPernkopfNMF(3, sparsity=share, random_state=0).fit(X).components_
         assert np.count_nonzero(H, axis=1).max() <= count
     for bad in (0.0, 1.5, "half"):
         with pytest.raises(ParameterError, match="sparsity"):
-            rivals.PeharzPernkopfNMF(3, sparsity=bad).fit(X)
+            baselines.PeharzPernkopfNMF(3, sparsity=bad).fit(X)
 
 
 def test_exact_archetypes_lie_in_the_hull(X: Array) -> None:
-    model = rivals.ArchetypalAnalysis(3, random_state=0).fit(X)
+    model = baselines.ArchetypalAnalysis(3, random_state=0).fit(X)
     assert hull_distance(model.components_, X) < 1e-12
     assert -model.score(X) * len(X) == pytest.approx(model.objective_, rel=1e-6)
 
 
 def test_there_are_no_more_exact_archetypes_than_samples(X: Array) -> None:
-    assert rivals.ArchetypalAnalysis(4, random_state=0).fit(X[:4]).objective_ < 1e-9
+    assert baselines.ArchetypalAnalysis(4, random_state=0).fit(X[:4]).objective_ < 1e-9
     with pytest.raises(ParameterError, match=r"n_samples = 4, got 5"):
-        rivals.ArchetypalAnalysis(5).fit(X[:4])
+        baselines.ArchetypalAnalysis(5).fit(X[:4])
 
 
 def test_bad_levels(X: Array) -> None:
     for bad in (-0.1, 1.0, "high"):
         with pytest.raises(ParameterError, match="sparseness"):
-            rivals.HoyerNMF(2, sparseness=bad).fit(X)
+            baselines.HoyerNMF(2, sparseness=bad).fit(X)
     with pytest.raises(ParameterError, match="penalty"):
-        rivals.KimParkNMF(2, penalty=0.0).fit(X)
+        baselines.KimParkNMF(2, penalty=0.0).fit(X)

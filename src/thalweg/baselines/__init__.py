@@ -5,13 +5,13 @@ OL-Lef, OL-Wang and OL-Guan; [R] with ONMF, ONMF-IS (which is OL-Lef), INMF, INM
 OMF-DA. The classes are those of [A], for complete data that are all there at once.
 """
 
-from thalweg.estimators.rivals.archetypal_analysis import ArchetypalAnalysis
-from thalweg.estimators.rivals.divergences import ol_lef, ol_wang
-from thalweg.estimators.rivals.hoyer import HoyerNMF
-from thalweg.estimators.rivals.incremental import inmf, inmf_vc, onmf
-from thalweg.estimators.rivals.kim_park import KimParkNMF
-from thalweg.estimators.rivals.peharz_pernkopf import PeharzPernkopfNMF
-from thalweg.estimators.rivals.surrogates import ol_guan, omf, omf_da
+from thalweg.baselines.archetypal_analysis import ArchetypalAnalysis
+from thalweg.baselines.divergences import ol_lef, ol_wang
+from thalweg.baselines.hoyer import HoyerNMF
+from thalweg.baselines.incremental import inmf, inmf_vc, onmf
+from thalweg.baselines.kim_park import KimParkNMF
+from thalweg.baselines.peharz_pernkopf import PeharzPernkopfNMF
+from thalweg.baselines.surrogates import ol_guan, omf, omf_da
 
 __all__ = [
     "ArchetypalAnalysis",

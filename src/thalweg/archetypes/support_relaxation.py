@@ -48,7 +48,7 @@ def widen(
     >>> from thalweg.archetypes import Problem, Rows
     >>> from thalweg.archetypes.descent import Descent
     >>> from thalweg.archetypes.starts import zero
-    >>> from thalweg.archetypes.widening import widen
+    >>> from thalweg.archetypes.support_relaxation import widen
     >>> X = np.random.default_rng(0).random((20, 8))
     >>> problem = Problem(Rows.of(X), weight=1.0, nonzeros=9)
     >>> first = Descent().run(problem, zero(problem.rows, 3))

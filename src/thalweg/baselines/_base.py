@@ -1,4 +1,4 @@
-"""What the rivals share: fit, checks, and codes by least squares."""
+"""What the baselines share: fit, checks, and codes by least squares."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
@@ -10,12 +10,12 @@ from thalweg.archetypes import Rows
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import InputError
 from thalweg.estimators import _parameters as parameters
+from thalweg.estimators._base import Factorization
 from thalweg.estimators._input import check_data
-from thalweg.estimators._surface import Factorization
-from thalweg.estimators._undo import undone_on_error
+from thalweg.estimators._rollback import rollback_on_error
 from thalweg.solvers.nnls import nnls, prepare
 
-__all__ = ["Learned", "LeastSquares", "Rival", "half_squares"]
+__all__ = ["Baseline", "Learned", "LeastSquares", "half_squares"]
 
 
 class Learned(NamedTuple):
@@ -33,10 +33,10 @@ class LeastSquares:
     name: ClassVar[str] = "least-squares"
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, seen: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V."""
-        if seen is not None:
+        if observed is not None:
             raise _incomplete("Least squares")
         H, _, solved = nnls(prepare(W.T @ W), W.T @ V)
         rest = V - W @ H
@@ -45,8 +45,8 @@ class LeastSquares:
         return Codes(H.astype(V.dtype), np.zeros_like(V), loss.astype(V.dtype), zero, solved)
 
 
-class Rival(Factorization):
-    """Base of the rivals: fit, and the checks that all of them need."""
+class Baseline(Factorization):
+    """Base of the baselines: fit, and the checks that all of them need."""
 
     n_components: Any
     max_iter: Any
@@ -68,7 +68,7 @@ class Rival(Factorization):
         self
             The fitted estimator.
         """
-        with undone_on_error(self):
+        with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             learned = self._learned(X)
         self.components_ = learned.components.astype(X.dtype)
