@@ -103,13 +103,13 @@ def test_settings_load(monkeypatch):
 
 
 def test_every_page_is_in_a_table_of_contents():
-    observed, waiting = {"index"}, ["index"]
+    visited, waiting = {"index"}, ["index"]
     while waiting:
-        for name in entries(waiting.pop()) - observed - MADE:
+        for name in entries(waiting.pop()) - visited - MADE:
             assert name in PAGES, f"a table of contents names {name}, which is no page"
-            observed.add(name)
+            visited.add(name)
             waiting.append(name)
-    lost = sorted(set(PAGES) - observed)
+    lost = sorted(set(PAGES) - visited)
     assert not lost, f"{lost} are in no toctree: add them to docs/guide.md or docs/project.md"
 
 
