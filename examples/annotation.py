@@ -131,7 +131,7 @@ def main(argv: list[str] | None = None) -> dict[tuple[str, int], Scores]:
         parser.error("indian_pines.npz not found: set --data or THALWEG_DATA to its folder")
     data = load(Path(options.data) / "indian_pines.npz")
     n, vocabulary = data.words.shape
-    print(f"{n} tiles, {vocabulary} keywords, {data.words.sum() / n:.2f} of them on a tile")
+    print(f"{n} tiles, {vocabulary} keywords, {data.words.sum() / n:.2f} per tile")
     print(f"{'AC / RC / NS':14}" + "".join(f"{f'K = {rank}':>20}" for rank in options.ranks))
     scores = {}
     for name in METHODS:

@@ -89,7 +89,7 @@ def shown(data: Spoilt) -> Any:
 
 def draw(data: Spoilt, results: dict[str, Result], picture: Path) -> None:
     """Draw a mosaic: one row for each version of the faces, one column for each face."""
-    rows = {"clean": judge(data, data.clean), "spoilt": judge(data, data.noisy), **results}
+    rows = {"clean": judge(data, data.clean), "corrupted": judge(data, data.noisy), **results}
     picks = shown(data)
     widths = [1.0] * COLUMNS + [0.2] + [1.0] * COLUMNS  # a gap between the kinds
     fig, axes = plt.subplots(
@@ -113,7 +113,7 @@ def draw(data: Spoilt, results: dict[str, Result], picture: Path) -> None:
             name + quality, fontsize=13, color=INK, rotation=0, ha="right", va="center", labelpad=8
         )
     axes[0, COLUMNS // 2].set_title(f"noise on {NOISY:.0%} of the pixels", fontsize=14, color=INK)
-    axes[0, COLUMNS + COLUMNS // 2].set_title("and a shadow", fontsize=14, color=INK)
+    axes[0, COLUMNS + COLUMNS // 2].set_title("noise and shadow", fontsize=14, color=INK)
     fig.savefig(picture, dpi=110, bbox_inches="tight", pad_inches=0.08)
     plt.close(fig)
 
@@ -133,7 +133,7 @@ def main(argv: list[str] | None = None) -> dict[str, Result]:
     results = {loss: reconstruct(data, loss) for loss in LOSSES}
     print(f"{len(data.clean)} faces, {np.mean(data.shaded):.0%} with a shadow")
     print(f"\n{'PSNR in dB':12}{'all':>8}{'plain':>8}{'shadow':>8}{'seconds':>9}")
-    for name, result in {"spoilt": judge(data, data.noisy), **results}.items():
+    for name, result in {"corrupted": judge(data, data.noisy), **results}.items():
         print(f"{name:12}{result.all:8.2f}{result.plain:8.2f}{result.shaded:8.2f}", end="")
         print(f"{result.seconds:9.2f}" if result.seconds else "")
     options.output.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ INK, SOFT = "#222a33", "#68727d"
 class Result(NamedTuple):
     """The course of a tracker."""
 
-    observed: Any  # number of samples processed
+    processed: Any  # number of samples
     sep: Any  # error after them
     recovery: int | None  # samples from the jump until the error stays below LEVEL
     drift: Any  # rotation of the estimated subspace, NaN during an initialisation
@@ -32,18 +32,18 @@ class Result(NamedTuple):
 
 def follow(model: Any, stream: synthetic.SubspaceStream) -> Result:
     """Process the stream in small batches, and compute the error after each."""
-    observed, errors, drift = [], [], []
+    processed, errors, drift = [], [], []
     for start in range(0, len(stream.X), EVERY):
         looks = len(model.drift_) if start else 0
         model.partial_fit(stream.X[start : start + EVERY])
-        observed.append(model.n_samples_seen_)
+        processed.append(model.n_samples_seen_)
         truth = stream.basis_at(model.n_samples_seen_ - 1)
         errors.append(metrics.sep(model.components_, truth.T))
         drift.append(model.drift_[-1] if len(model.drift_) > looks else np.nan)
-    far = [at for at, error in zip(observed, errors, strict=True) if error > LEVEL]
-    found = far[-1] < observed[-1]
+    far = [at for at, error in zip(processed, errors, strict=True) if error > LEVEL]
+    found = far[-1] < processed[-1]
     recovery = max(far[-1] + EVERY - JUMP, EVERY) if found else None
-    return Result(np.array(observed), np.array(errors), recovery, np.array(drift), model.jumps_)
+    return Result(np.array(processed), np.array(errors), recovery, np.array(drift), model.jumps_)
 
 
 def draw(results: dict[str, Result], picture: Path) -> None:
@@ -53,21 +53,21 @@ def draw(results: dict[str, Result], picture: Path) -> None:
     )
     for name, result in results.items():
         wide = 3.0 if name == "PETRELS-ADMM" else 2.0
-        top.plot(result.observed, result.sep, color=COLOURS[name], lw=wide)
-        label, place = f" {name}", (result.observed[-1], result.sep[-1])
+        top.plot(result.processed, result.sep, color=COLOURS[name], lw=wide)
+        label, place = f" {name}", (result.processed[-1], result.sep[-1])
         top.annotate(label, place, color=COLOURS[name], fontsize=14, va="center")
     ours = results["PETRELS-ADMM"]
-    bottom.plot(ours.observed, np.degrees(ours.drift), color=COLOURS["PETRELS-ADMM"], lw=2.0)
+    bottom.plot(ours.processed, np.degrees(ours.drift), color=COLOURS["PETRELS-ADMM"], lw=2.0)
     for at in ours.jumps:
         bottom.axvline(at, color=COLOURS["PETRELS-ADMM"], lw=1.2)
-        bottom.text(at - 40, 0.22, "noticed: a new start", fontsize=13, color=INK, ha="right")
+        bottom.text(at - 40, 0.22, "detected", fontsize=13, color=INK, ha="right")
     for ax in (top, bottom):
         ax.axvline(JUMP, color=SOFT, lw=1.2, ls=(0, (3, 3)), zorder=1)
         ax.set_yscale("log")
         ax.grid(alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=12)
-    top.annotate("a new subspace ", (JUMP, top.get_ylim()[1]), ha="right", va="top", fontsize=13)
+    top.annotate("jump ", (JUMP, top.get_ylim()[1]), ha="right", va="top", fontsize=13)
     top.set_ylabel("error of the subspace (SEP)", fontsize=13)
     bottom.set_yticks([0.03, 0.1, 0.3], ["0.03", "0.1", "0.3"])
     bottom.minorticks_off()
@@ -89,12 +89,12 @@ def main(argv: list[str] | None = None) -> dict[str, Result]:
     )
     results = {name: follow(kind(2, random_state=0), stream) for name, kind in TRACKERS.items()}
     print(f"{SAMPLES} samples, {MISSING:.0%} missing, {OUTLIERS:.0%} outliers, a jump at {JUMP}\n")
-    print(f"{'':14}{'SEP before':>12}{'at the end':>12}{'samples to find it':>20}")
+    print(f"{'':14}{'SEP before':>12}{'at the end':>12}{'recovery, samples':>20}")
     for name, result in results.items():
         before, after = result.sep[JUMP // EVERY - 1], result.sep[-1]
         print(f"{name:14}{before:12.1e}{after:12.1e}{result.recovery or 'never':>20}")
     for at in results["PETRELS-ADMM"].jumps:
-        print(f"\nPETRELS-ADMM noticed a jump after {at} samples")
+        print(f"\nPETRELS-ADMM detected a jump at sample {at}")
     options.output.mkdir(parents=True, exist_ok=True)
     draw(results, options.output / "jump.png")
     print(f"picture: {options.output / 'jump.png'}")

@@ -28,14 +28,14 @@ def noisy(clean: Any, rng: Any) -> dict[str, Any]:
     hit = rng.random(clean.shape) < 0.05
     return {
         "counts (Poisson)": rng.poisson(clean).astype(float),
-        "a factor (Gamma)": clean * rng.gamma(4.0, 0.25, clean.shape),
-        "added (Gauss)": np.maximum(clean + rng.normal(0, 1.0, clean.shape), 0),
+        "multiplicative (Gamma)": clean * rng.gamma(4.0, 0.25, clean.shape),
+        "additive (Gauss)": np.maximum(clean + rng.normal(0, 1.0, clean.shape), 0),
         "5 % outliers": np.where(hit, rng.uniform(0, 100, clean.shape), clean),
     }
 
 
 def compare(seed: int = 0) -> dict[str, dict[str, float]]:
-    """Return the mean relative error of the low-rank part, for each noise and loss."""
+    """Return the median relative error of the low-rank part, for each noise and loss."""
     rng = np.random.default_rng(seed)
     clean = 5 * rng.gamma(1.0, 1.0, (SAMPLES, RANK)) @ rng.gamma(0.7, 0.6, (RANK, FEATURES)) + 0.5
     found: dict[str, dict[str, float]] = {}
@@ -73,9 +73,9 @@ def main(argv: list[str] | None = None) -> dict[str, dict[str, float]]:
     parser.add_argument("--output", type=Path, default=Path("demo-output"))
     options = parser.parse_args(argv)
     found = compare()
-    print(f"{'':18}" + "".join(f"{loss:>15}" for loss in LOSSES))
+    print(f"{'':24}" + "".join(f"{loss:>15}" for loss in LOSSES))
     for noise, row in found.items():
-        print(f"{noise:18}" + "".join(f"{error:15.1%}" for error in row.values()))
+        print(f"{noise:24}" + "".join(f"{error:15.1%}" for error in row.values()))
     options.output.mkdir(parents=True, exist_ok=True)
     draw(found, options.output / "losses.png")
     print(f"picture: {options.output / 'losses.png'}")

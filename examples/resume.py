@@ -33,7 +33,7 @@ class PowerCut(Exception):  # noqa: N818 - not an error
 class Run(NamedTuple):
     """A fit: samples processed and held-out loss after each batch, and the components."""
 
-    observed: list[int]
+    processed: list[int]
     losses: list[float]
     components: Any
 
@@ -42,19 +42,19 @@ def learn(X: Any, test: Any, *, until: int | None = None, **options: Any) -> Run
     """Fit a new estimator to the stream, and record the loss after each batch."""
     model = RobustOnlineNMF(RANK, outlier_weight=0.2, random_state=0)
     stream = streams.Shuffled(streams.open(X), buffer=200, seed=1)
-    observed, losses = [], []
+    processed, losses = [], []
 
     def note(position: Any) -> None:
-        observed.append(position.epoch * len(X) + position.sample)
+        processed.append(position.epoch * len(X) + position.sample)
         losses.append(-model.score(test))
-        if observed[-1] == until:
+        if processed[-1] == until:
             raise PowerCut
 
     try:
         model.fit_stream(stream, epochs=PASSES, batch_size=BATCH, callback=note, **options)
     except PowerCut:
-        print(f"cut off after {observed[-1]} samples of {PASSES * len(X)}")
-    return Run(observed, losses, model.components_)
+        print(f"interrupted after {processed[-1]} samples of {PASSES * len(X)}")
+    return Run(processed, losses, model.components_)
 
 
 def compare(X: Any, test: Any, folder: Path) -> dict[str, Run]:
@@ -64,8 +64,8 @@ def compare(X: Any, test: Any, folder: Path) -> dict[str, Run]:
     kept = checkpoint.read_manifest(checkpoint.latest(folder))
     print(f"newest checkpoint: {kept.estimator}, position {kept.position}")
     return {
-        "without a break": learn(X, test),
-        "until the break": first,
+        "uninterrupted": learn(X, test),
+        "until the interruption": first,
         "resumed": learn(X, test, checkpoint=keeper, resume=True),
     }
 
@@ -74,19 +74,19 @@ def draw(runs: dict[str, Run], picture: Path) -> None:
     """Draw the loss against the samples processed; a restart from zero wastes the first CUT."""
     straight, first, resumed = runs.values()
     fig, ax = plt.subplots(figsize=(10, 5.2), layout="constrained")
-    ax.plot(
-        straight.observed, straight.losses, color=SOFT, lw=9, alpha=0.5, label="without a break"
-    )
-    ax.plot(first.observed, first.losses, color=BLUE, lw=2.4, label="until the break")
-    ax.plot(resumed.observed, resumed.losses, color=RED, lw=2.4, label="resumed")
-    anew = [CUT + n for n in straight.observed]
-    ax.plot(anew, straight.losses, color=INK, lw=1.4, ls=":", label="begun anew")
+    ax.plot(straight.processed, straight.losses, color=SOFT, lw=9, alpha=0.5, label="uninterrupted")
+    ax.plot(first.processed, first.losses, color=BLUE, lw=2.4, label="until the interruption")
+    ax.plot(resumed.processed, resumed.losses, color=RED, lw=2.4, label="resumed")
+    restarted = [CUT + n for n in straight.processed]
+    ax.plot(restarted, straight.losses, color=INK, lw=1.4, ls=":", label="restarted")
     ax.axvline(CUT, color=INK, lw=1.0, ls=(0, (3, 3)))
     ax.set_ylim(0.95 * min(straight.losses), 1.35 * min(straight.losses))
-    ax.set_xlim(0, straight.observed[-1] + BATCH)
-    ax.set_xlabel("samples taken in", fontsize=13)
-    ax.set_ylabel("loss on samples held out", fontsize=13)
-    ax.annotate("power cut ", (CUT, ax.get_ylim()[1]), ha="right", va="top", fontsize=13, color=INK)
+    ax.set_xlim(0, straight.processed[-1] + BATCH)
+    ax.set_xlabel("processed samples", fontsize=13)
+    ax.set_ylabel("held-out loss", fontsize=13)
+    ax.annotate(
+        "interruption ", (CUT, ax.get_ylim()[1]), ha="right", va="top", fontsize=13, color=INK
+    )
     ax.grid(alpha=0.3)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize=12, frameon=False)
@@ -103,8 +103,8 @@ def main(argv: list[str] | None = None) -> dict[str, Run]:
     with tempfile.TemporaryDirectory() as folder:
         runs = compare(data[:SAMPLES], data[SAMPLES:], Path(folder))
     straight, _, resumed = runs.values()
-    print(f"resumed, and ended after {resumed.observed[-1]} samples")
-    print("components to the last bit:", np.array_equal(resumed.components, straight.components))
+    print(f"resumed, finished after {resumed.processed[-1]} samples")
+    print("components identical:", np.array_equal(resumed.components, straight.components))
     options.output.mkdir(parents=True, exist_ok=True)
     draw(runs, options.output / "resume.png")
     print(f"picture: {options.output / 'resume.png'}")

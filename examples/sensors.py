@@ -100,7 +100,7 @@ def main(argv: list[str] | None = None) -> dict[str, float]:
     }
     print(f"{HOURS} hours of {SENSORS} sensors, {table.down.mean():.0%} missing")
     for name, error in errors.items():
-        print(f"{name:14} error in the gaps {error:.3f}")
+        print(f"{name:14} error of missing values {error:.3f}")
     options.output.mkdir(parents=True, exist_ok=True)
     draw(table, filled, options.output / "sensors.png")
     print(f"picture: {options.output / 'sensors.png'}")

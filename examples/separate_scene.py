@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 
 SHOWN = (807, 632, 867, 707)  # frames from night to noon, with missing rows and a missing rectangle
 THRESHOLD = 0.1  # absolute outlier value above which a pixel is part of an object
-GAP, VERDICTS = "#f2a33a", {"right": "#e9edf2", "false alarm": "#e4572e", "missed": "#4c9be8"}
+GAP, VERDICTS = "#f2a33a", {"correct": "#e9edf2", "false positive": "#e4572e", "missed": "#4c9be8"}
 
 
 def report(progress) -> None:
@@ -45,7 +45,7 @@ def draw(scene, parts, found, observed, picture: Path) -> None:
         "input": (scene.frames, grey),
         "background": (parts.low_rank, grey),
         "outliers (red: brighter)": (parts.outliers, signed),
-        "mask beside the truth": (verdicts(scene.mask, found, observed), judged),
+        "mask compared with the truth": (verdicts(scene.mask, found, observed), judged),
     }
     fig, axes = plt.subplots(len(SHOWN), 4, figsize=(13, 10.6), layout="constrained")
     for (title, (pictures, style)), down in zip(columns.items(), axes.T, strict=True):
@@ -56,7 +56,7 @@ def draw(scene, parts, found, observed, picture: Path) -> None:
             ax.spines[:].set_color("#9aa3ad")
     for t, ax in zip(SHOWN, axes[:, 0], strict=True):
         ax.set_ylabel(f"frame {t}", fontsize=12, color="#4a525c")
-    colours = {"gap": GAP, **VERDICTS}
+    colours = {"missing": GAP, **VERDICTS}
     handles = [Patch(fc=c, ec="#9aa3ad", label=name) for name, c in colours.items()]
     fig.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=12)
     picture.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def main(argv: list[str] | None = None) -> None:
     print(f"objects      F-measure {scores.f1:.3f}", end="   ")
     print(f"(precision {scores.precision:.3f}, recall {scores.recall:.3f})")
     print(f"background   PSNR {metrics.psnr(scene.background, parts.low_rank):.1f} dB", end="   ")
-    print(f"(as filmed {metrics.psnr(scene.background, scene.frames):.1f} dB)")
+    print(f"(input {metrics.psnr(scene.background, scene.frames):.1f} dB)")
     print(f"time         {seconds:.1f} s   (outlier weight {model.outlier_weight_:.3f})")
     draw(scene, parts, found, observed, picture)
     print(f"picture      {picture}")

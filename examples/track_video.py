@@ -27,7 +27,7 @@ SCENES = {"hall": ("i2r_hall.npz", 1, (7, 15)), "buffet": ("i2r_bootstrap_half.n
 TRACKERS = {"PETRELS-ADMM": PetrelsADMM, "GRASTA": Grasta}
 MEDIAN = "median frame"
 THRESHOLD = 0.1  # difference from the background, as a share of the full range
-VERDICTS = {"right": "#e9edf2", "false alarm": "#e4572e", "missed": "#4c9be8"}
+VERDICTS = {"correct": "#e9edf2", "false positive": "#e4572e", "missed": "#4c9be8"}
 INK = "#222a33"
 
 
@@ -134,10 +134,10 @@ def main(argv: list[str] | None = None) -> dict[str, dict[str, Result]]:
         own[MEDIAN] = judge(video, np.median(video.frames, axis=0)[None])
         results[name] = own
         print(f"\n{name}: {len(video.frames)} frames of {video.shape}, rank {n_components}")
-        print(f"{'':14}{'F-measure':>10}{'precision':>10}{'recall':>8}{'ms a frame':>12}")
+        print(f"{'':14}{'F-measure':>10}{'precision':>10}{'recall':>8}{'ms per frame':>14}")
         for key, (_, _, scores, ms) in own.items():
             print(f"{key:14}{scores.f1:10.3f}{scores.precision:10.3f}{scores.recall:8.3f}", end="")
-            print(f"{ms:12.2f}" if ms else "")
+            print(f"{ms:14.2f}" if ms else "")
     options.output.mkdir(parents=True, exist_ok=True)
     draw(videos, results, options.output / "video.png")
     print(f"\npicture: {options.output / 'video.png'}")

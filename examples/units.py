@@ -20,8 +20,8 @@ from matplotlib import pyplot as plt
 
 SAMPLES, FEATURES, RANK = 1500, 80, 10
 WEIGHTS = np.geomspace(1e-3, 1e2, 16)
-UNITS = {"as they are": 1.0, "a tenth": 0.1, "ten times": 10.0}
-COLOURS = {"as they are": "#1b6ca8", "a tenth": "#2e933c", "ten times": "#d1495b"}
+UNITS = {"x 1": 1.0, "x 0.1": 0.1, "x 10": 10.0}
+COLOURS = {"x 1": "#1b6ca8", "x 0.1": "#2e933c", "x 10": "#d1495b"}
 
 
 def quality(data: synthetic.OutlierData, unit: float, weight: Any) -> float:
@@ -38,7 +38,7 @@ def draw(curves: dict[str, Any], automatic: dict[str, float], picture: Path) -> 
         ax.semilogx(WEIGHTS, curve, "o-", color=COLOURS[name], lw=2, label=f"data {name}")
     for name, value in automatic.items():
         ax.axhline(value, color=COLOURS[name], lw=1.2, ls=(0, (4, 3)))
-    ax.annotate('"auto", in all units', (WEIGHTS[0], max(automatic.values())),
+    ax.annotate('"auto", for all units', (WEIGHTS[0], max(automatic.values())),
                 xytext=(0, 6), textcoords="offset points", fontsize=12)  # fmt: skip
     ax.set(xlabel="outlier_weight", ylabel="PSNR of the low-rank part, dB")
     ax.spines[["top", "right"]].set_visible(False)
@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> tuple[dict[str, Any], dict[str, float
         automatic[name] = quality(data, unit, "auto")
         best = int(np.argmax(curves[name]))
         print(
-            f"data {name:12} best weight {WEIGHTS[best]:8.3g}: {curves[name][best]:.1f} dB, "
+            f"data {name:5} best weight {WEIGHTS[best]:8.3g}: {curves[name][best]:.1f} dB, "
             f'"auto": {automatic[name]:.1f} dB'
         )
     options.output.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ def test_the_automatic_weight_has_no_units(tmp_path, monkeypatch):
     monkeypatch.setattr(units, "WEIGHTS", np.array([0.01, 0.1, 1.0, 100.0]))
     curves, automatic = units.main(["--output", str(tmp_path)])
     best = {name: units.WEIGHTS[np.argmax(curve)] for name, curve in curves.items()}
-    assert best == {"as they are": 0.1, "a tenth": 0.01, "ten times": 1.0}
+    assert best == {"x 1": 0.1, "x 0.1": 0.01, "x 10": 1.0}
     values = list(automatic.values())
     assert max(values) - min(values) < 0.1
     assert min(values) > max(map(max, curves.values())) - 0.5
@@ -47,8 +47,8 @@ def test_each_noise_has_its_loss(tmp_path, monkeypatch):
     found = losses.main(["--output", str(tmp_path)])
     best = {noise: min(row, key=row.__getitem__) for noise, row in found.items()}
     assert best["counts (Poisson)"] == "kl"
-    assert best["a factor (Gamma)"] == "itakura-saito"
-    assert best["added (Gauss)"] == "squared-l2"
+    assert best["multiplicative (Gamma)"] == "itakura-saito"
+    assert best["additive (Gauss)"] == "squared-l2"
     assert best["5 % outliers"] in ("huber", "l1")
     assert is_picture(tmp_path / "losses.png")
 
@@ -67,10 +67,10 @@ def test_a_resumed_fit_is_the_one_without_a_break(tmp_path, capsys):
     resume = load("resume")
     runs = resume.main(["--output", str(tmp_path)])
     straight, first, resumed = runs.values()
-    assert first.observed[-1] == resume.CUT < straight.observed[-1]
-    assert first.observed + resumed.observed == straight.observed
+    assert first.processed[-1] == resume.CUT < straight.processed[-1]
+    assert first.processed + resumed.processed == straight.processed
     assert first.losses + resumed.losses == straight.losses
     assert not np.array_equal(first.components, straight.components)
     np.testing.assert_array_equal(resumed.components, straight.components)
-    assert "components to the last bit: True" in capsys.readouterr().out
+    assert "components identical: True" in capsys.readouterr().out
     assert is_picture(tmp_path / "resume.png")

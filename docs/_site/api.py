@@ -37,9 +37,9 @@ HEAD = """{title}
 INDEX = """API reference
 =============
 
-What users call is in :doc:`estimators`, :doc:`streams`, :doc:`metrics` and :doc:`synthetic`. The
-other rooms hold the parts that estimators are made of: :doc:`/architecture` shows how they fit,
-:doc:`/adding` how to write one.
+Most users need :doc:`estimators`, :doc:`streams`, :doc:`metrics` and :doc:`synthetic` only. The
+other rooms contain the components of the estimators: :doc:`/architecture` gives an overview, and
+:doc:`/adding` explains how to write a component.
 
 .. list-table::
    :widths: 20 80

@@ -18,13 +18,13 @@ DRAWN = "drawn"  # in it: what those that run have drawn
 HEADER = """Examples
 ========
 
-Scripts to run, change and take apart; :doc:`/gallery` tells what they found. Those on real data
-show a stored picture: the data are public, but not part of the project.
+Scripts with pictures. :doc:`/gallery` discusses their results. Examples on real data show a stored
+picture, since the data are public, but not part of the project.
 """
 NOTE = """.. note::
 
-   This example needs data that are not part of the project: ``THALWEG_DATA`` names their folder.
-   The picture is from a run with them.
+   This example needs data that are not part of the project: set ``THALWEG_DATA`` to their folder.
+   The picture is from a run with these data.
 """
 
 
