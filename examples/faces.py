@@ -73,7 +73,7 @@ def judge(data: Spoilt, faces: Any, seconds: float = 0.0) -> Result:
 
 
 def reconstruct(data: Spoilt, loss: str, n_components: int = COMPONENTS) -> Result:
-    """Learn components from the spoilt faces alone, and write the faces in them."""
+    """Learn components from the corrupted faces, and reconstruct the faces with them."""
     begin = time.perf_counter()
     model = OnlineNMF(n_components, loss=loss, epochs=PASSES, random_state=0)
     codes = model.fit(data.noisy).transform(data.noisy)
