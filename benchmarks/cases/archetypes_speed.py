@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks import _threads
 from benchmarks._findings import Finding
 from benchmarks._table import number, table
-from thalweg.archetypes import Problem, Rows
-from thalweg.archetypes.descent import Descent
-from thalweg.archetypes.starts import around, projections
+from thalweg.archetypes import DataMatrix, Problem
+from thalweg.archetypes.block_descent import Descent
+from thalweg.archetypes.initialisation import around, projections
 from thalweg.synthetic import archetypal_mixtures
 
 K, TURNS = 20, 30
@@ -30,7 +30,7 @@ def run(quick: bool) -> dict[str, Any]:
     """Time sweeps and products in turns, and keep the least of each."""
     n = 1200 if quick else 12000
     X = archetypal_mixtures(200, n, K, noise=0.1, random_state=0).X
-    problem = Problem(Rows.of(X), 1.0, K * n // 2)
+    problem = Problem(DataMatrix.of(X), 1.0, K * n // 2)
     with _threads.limit(1):
         start = around(problem.rows, problem.rows.take(projections(problem.rows, K)))
         here = Descent(max_sweeps=30).run(problem, start).point

@@ -28,7 +28,7 @@ from benchmarks._findings import Finding
 from benchmarks._measure import round_robin
 from benchmarks._table import number, table
 from thalweg import OnlineNMF, synthetic
-from thalweg.encoders.counts import Counts
+from thalweg.encoders.sparse_kl import SparseKL
 
 F, K, HELD_OUT = 2000, 20, 2000
 BATCHES = (256, 1024)
@@ -88,7 +88,7 @@ def _job(model: Any, X: Any) -> Any:
 
 def _held_out(components: Any, X: Any) -> float:
     W = np.maximum(components.T, 1e-12 * components.max(axis=1))
-    return float(Counts(tol=1e-3).encode(X.T, W).loss.mean())
+    return float(SparseKL(tol=1e-3).encode(X.T, W).loss.mean())
 
 
 def _verdicts(rows: dict[str, Any]) -> list[dict[str, Any]]:

@@ -29,9 +29,9 @@ from benchmarks._table import number, table
 from benchmarks.cases.archetypes_speed import _products
 from benchmarks.cases.or_nmf_speed import transcription
 from thalweg import ORNMF, OnlineNMF, PetrelsADMM, RobustOnlineNMF, synthetic
-from thalweg.archetypes import Problem, Rows
-from thalweg.archetypes.descent import Descent
-from thalweg.archetypes.starts import around, projections
+from thalweg.archetypes import DataMatrix, Problem
+from thalweg.archetypes.block_descent import Descent
+from thalweg.archetypes.initialisation import around, projections
 
 F, K, TURNS = 100, 10, 15
 Pair = tuple[Callable[[], Any], Callable[[], Any]]
@@ -164,7 +164,7 @@ def _sample_by_sample() -> Pair:
 
 def _archetypes() -> Pair:
     X = synthetic.archetypal_mixtures(100, 600, K, noise=0.1, random_state=0).X
-    problem = Problem(Rows.of(X), 1.0, K * 300)
+    problem = Problem(DataMatrix.of(X), 1.0, K * 300)
     start = around(problem.rows, problem.rows.take(projections(problem.rows, K)))
     descent = Descent()
     here = Descent(max_sweeps=10).run(problem, start).point

@@ -34,7 +34,7 @@ from benchmarks._data import stored
 from benchmarks._findings import Finding
 from benchmarks._table import number, table
 from thalweg import DivergenceNMF, OnlineNMF
-from thalweg.encoders.counts import Counts
+from thalweg.encoders.sparse_kl import SparseKL
 from thalweg.metrics import purity
 
 K, TERMS = 5, 1000
@@ -100,7 +100,7 @@ def _rate(model: Any, X: Any, held_out: Any, labels: Any) -> dict[str, float]:
     seconds = time.process_time() - begin
     components = model.components_
     W = np.maximum(components.T, 1e-12 * components.max(axis=1))
-    codes = Counts(tol=1e-3).encode(X.T, W)
+    codes = SparseKL(tol=1e-3).encode(X.T, W)
     return {
         "seconds": seconds,
         "held_out": float(codes.loss[held_out].mean()),

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg.archetypes import Problem, Rows, State
-from thalweg.archetypes.starts import around, drawn
+from thalweg.archetypes import DataMatrix, Problem, State
+from thalweg.archetypes.initialisation import around, drawn
 from thalweg.synthetic import archetypal_mixtures
 
 K = 4
@@ -17,7 +17,7 @@ def problem(request: pytest.FixtureRequest) -> Problem:
     """Return (17) with several weights and sparsities."""
     weight, nonzeros = request.param
     X = archetypal_mixtures(40, 25, K, noise=0.05, random_state=3).X
-    return Problem(Rows.of(X), weight, nonzeros)
+    return Problem(DataMatrix.of(X), weight, nonzeros)
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from scipy.optimize import nnls
 
 from thalweg import SparseArchetypalNMF, metrics
-from thalweg.archetypes import Problem, Rows
+from thalweg.archetypes import DataMatrix, Problem
 from thalweg.archetypes.certificate import Certificate
-from thalweg.archetypes.outer import OuterApproximation
-from thalweg.archetypes.starts import projections
+from thalweg.archetypes.initialisation import projections
+from thalweg.archetypes.outer_approximation import OuterApproximation
 
 K, NONZEROS, HEAVY = 2, 4, 1e4
 
@@ -52,8 +52,8 @@ def test_bound_and_gap_are_those_of_all_supports(X: Any, unit: float) -> None:
 
 def test_bounds_hold_when_the_time_is_up(X: Any) -> None:
     wide = np.random.default_rng(0).random((30, 40))
-    for anchors in (None, projections(Rows.of(wide), 3)):
-        found = OuterApproximation(3, anchors, seconds=0.2).run(Rows.of(wide), 60)
+    for anchors in (None, projections(DataMatrix.of(wide), 3)):
+        found = OuterApproximation(3, anchors, seconds=0.2).run(DataMatrix.of(wide), 60)
         assert 0.0 <= found.lower <= found.upper
         assert found.gap == pytest.approx(1.0 - found.lower / found.upper)
         H, T = found.state.H, found.state.T
@@ -65,10 +65,10 @@ def test_the_guarantee_is_that_of_proposition_5(X: Any) -> None:
     for weight in (1.0, 300.0):
         options: dict[str, Any] = {"sparsity": NONZEROS, "weight": weight}
         found = [
-            OuterApproximation(K, anchors).run(Rows.of(X), NONZEROS)
-            for anchors in (None, projections(Rows.of(X), K))
+            OuterApproximation(K, anchors).run(DataMatrix.of(X), NONZEROS)
+            for anchors in (None, projections(DataMatrix.of(X), K))
         ]
-        problem = Problem(Rows.of(X), weight, NONZEROS)
+        problem = Problem(DataMatrix.of(X), weight, NONZEROS)
         H = found[0].state.H
         certificate = Certificate.of(problem, found[0].state, *found)
         near, far = metrics.hull_distance(H, X), metrics.hull_distance(X, H)
@@ -99,7 +99,7 @@ ZERO = {
 @pytest.mark.parametrize("name", ZERO)
 def test_a_minimum_of_zero_has_no_gap(name: str) -> None:
     X, nonzeros = ZERO[name]
-    found = OuterApproximation(K, seconds=2.0).run(Rows.of(X), nonzeros)
+    found = OuterApproximation(K, seconds=2.0).run(DataMatrix.of(X), nonzeros)
     assert found.upper <= 1e-12
     assert found.lower <= found.upper
     assert found.gap == 0.0

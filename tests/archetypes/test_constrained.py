@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import minimize
 
 from thalweg import SparseArchetypalNMF, checkpoint, distributed, metrics
-from thalweg.archetypes import Problem, Rows
-from thalweg.archetypes.constrained import solve_constrained
-from thalweg.archetypes.path import Path
-from thalweg.archetypes.starts import around, projections
+from thalweg.archetypes import DataMatrix, Problem
+from thalweg.archetypes.constrained_problem import solve_constrained
+from thalweg.archetypes.continuation import Continuation
+from thalweg.archetypes.initialisation import around, projections
 from thalweg.errors import ParameterError
 
 
@@ -84,9 +84,9 @@ def test_no_solver_goes_further_from_there(
 ) -> None:
     """For the support that was found; without a limit also from samples by chance."""
     X = drawn(seed, m, n, k)
-    rows = Rows.of(X)
+    rows = DataMatrix.of(X)
     start = around(rows, rows.take(projections(rows, k)))
-    H, W, _ = Path(6).run(Problem(rows, 1.0, nonzeros), start)[1].point.state
+    H, W, _ = Continuation(6).run(Problem(rows, 1.0, nonzeros), start)[1].point.state
     alpha = share * float(np.sqrt(np.sum((X - W @ H) ** 2, axis=1).max()))
     found = solve_constrained(rows, start, alpha, nonzeros)
     assert found.feasible

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thalweg.archetypes import Problem, Rows, State, rows as rows_module
-from thalweg.archetypes.descent import Descent, nearest_sparse, stationarity
-from thalweg.archetypes.hull import nearest_in_hull
-from thalweg.archetypes.starts import around, drawn, projections
-from thalweg.archetypes.swaps import swap_entries
+from thalweg.archetypes import DataMatrix, Problem, State, data_matrix as data_module
+from thalweg.archetypes.block_descent import Descent, nearest_sparse, stationarity
+from thalweg.archetypes.fixed_code_swaps import swap_entries
+from thalweg.archetypes.hull_projection import nearest_in_hull
+from thalweg.archetypes.initialisation import around, drawn, projections
 from thalweg.prox.simplex import Simplex
 from thalweg.solvers import Status
 from thalweg.solvers.simplex import simplex_least_squares
@@ -44,10 +44,10 @@ def test_codes_are_those_of_cvxpy() -> None:
 @pytest.mark.parametrize("gram", [True, False], ids=["gram", "working set"])
 def test_hull_points_are_those_of_cvxpy(gram: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not gram:
-        monkeypatch.setattr(rows_module, "_GRAM", 0)
+        monkeypatch.setattr(data_module, "_GRAM", 0)
     rng = np.random.default_rng(1)
     X, H = rng.random((60, 8)), 1.3 * rng.random((3, 8))
-    rows = Rows.of(X)
+    rows = DataMatrix.of(X)
     assert (rows.gram is not None) == gram
     T, gaps = nearest_in_hull(rows, rows.correlated(H))
     for h, t in zip(H, T, strict=True):
@@ -65,7 +65,7 @@ def test_a_step_on_a_support_is_that_of_cvxpy() -> None:
     rng = np.random.default_rng(2)
     X, W = rng.random((15, 6)), rng.dirichlet(np.ones(3), 15)
     T = rng.dirichlet(np.ones(15), 3)
-    problem = Problem(Rows.of(X), 2.0)
+    problem = Problem(DataMatrix.of(X), 2.0)
     free = cp.Variable((3, 6), nonneg=True)
     cost = cp.sum_squares(X - W @ free) + 2.0 * cp.sum_squares(free - T @ X)
     oracle = cp.Problem(cp.Minimize(cost))
@@ -109,7 +109,7 @@ def test_it_falls_and_ends_at_a_stationary_point(
 def test_at_the_end_no_swap_helps(seed: int) -> None:
     """All pairs of entries, one by one, with the blocks W and T as they are."""
     X = archetypal_mixtures(60, 40, 4, noise=0.05, random_state=seed).X
-    problem = Problem(Rows.of(X), 1.0, 112)
+    problem = Problem(DataMatrix.of(X), 1.0, 112)
     start = around(problem.rows, X[projections(problem.rows, 4)])
     state = start._replace(H=nearest_sparse(start.H, 112))
     H, W, T = Descent(1e-8, 5000).run(problem, state).point.state
@@ -153,14 +153,14 @@ def test_free_places_are_filled() -> None:
 @pytest.mark.parametrize("form", ["tall", "sparse", "blocks"])
 def test_other_forms_of_data_give_the_same(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = archetypal_mixtures(90, 12, 3, noise=0.05, random_state=5).X
-    plain = Rows.of(X)
+    plain = DataMatrix.of(X)
     start = around(plain, X[:3])
     expected = Descent(1e-6, 5000, False).run(Problem(plain, 10.0), start)
     if form == "tall":
-        monkeypatch.setattr(rows_module, "_GRAM", 0)
+        monkeypatch.setattr(data_module, "_GRAM", 0)
     else:
-        monkeypatch.setattr(rows_module, "_BLOCK", 200)
-    rows = Rows.of(sparse.csr_array(X) if form == "sparse" else X)
+        monkeypatch.setattr(data_module, "_BLOCK", 200)
+    rows = DataMatrix.of(sparse.csr_array(X) if form == "sparse" else X)
     assert sparse.issparse(rows.X) == (form == "sparse")
     H, T = start.H, start.T
     np.testing.assert_allclose(rows.correlated(H), plain.correlated(H), rtol=1e-12)
@@ -173,7 +173,7 @@ def test_other_forms_of_data_give_the_same(form: str, monkeypatch: pytest.Monkey
 
 def test_weight_zero_is_nmf_with_codes_in_the_simplex() -> None:
     X = np.random.default_rng(0).dirichlet(np.ones(3), 40) @ np.random.default_rng(1).random((3, 9))
-    rows = Rows.of(X)
+    rows = DataMatrix.of(X)
     start = around(rows, X[drawn(rows, 3, np.random.default_rng(0))])
     ended = Descent(1e-7, 20000).run(Problem(rows, 0.0), start)
     assert ended.point.objective < 1e-4 * rows.squares.sum()
@@ -181,7 +181,7 @@ def test_weight_zero_is_nmf_with_codes_in_the_simplex() -> None:
 
 def test_emphasis_counts_samples_more() -> None:
     X = archetypal_mixtures(30, 10, 3, random_state=0).X
-    rows = Rows.of(X)
+    rows = DataMatrix.of(X)
     start = around(rows, X[:2])
     plain = Problem(rows, 0.1)
     emphasis = np.where(np.arange(30) == 7, 50.0, 1.0)
@@ -198,7 +198,7 @@ def test_emphasis_counts_samples_more() -> None:
 def test_the_printed_signs_rise() -> None:
     """Algorithm 1 prints minus (X - W H) H' for the step on W: the objective goes up."""
     X = archetypal_mixtures(30, 20, 3, random_state=0).X
-    problem = Problem(Rows.of(X), 1.0)
+    problem = Problem(DataMatrix.of(X), 1.0)
     state = around(problem.rows, X[:3])
     H, W, T = state._replace(W=np.full((30, 3), 1 / 3))
     rest, size = (X - W @ H) @ H.T, np.linalg.norm(H @ H.T, 2)

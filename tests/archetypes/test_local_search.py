@@ -9,13 +9,13 @@ import pytest
 from scipy.optimize import nnls
 
 from thalweg import SparseArchetypalNMF
-from thalweg.archetypes import Problem, Rows
-from thalweg.archetypes.candidates import Swap, candidates
-from thalweg.archetypes.descent import Descent, Ended, quadratic
+from thalweg.archetypes import DataMatrix, Problem
+from thalweg.archetypes.block_descent import Descent, Ended, quadratic
+from thalweg.archetypes.continuation import Continuation
+from thalweg.archetypes.initialisation import around, projections
 from thalweg.archetypes.local_search import LocalSearch
-from thalweg.archetypes.path import Path
-from thalweg.archetypes.starts import around, projections
-from thalweg.archetypes.trial import Trial
+from thalweg.archetypes.swap_candidates import Swap, candidates
+from thalweg.archetypes.swap_evaluation import SwapEvaluation
 from thalweg.synthetic import archetypal_mixtures
 
 K, NONZEROS = 3, 9
@@ -25,9 +25,9 @@ EXACT = Descent(1e-8, 5000)
 def from_projections(seed: int) -> tuple[Problem, Ended]:
     """Return a small problem and where the path from projections ends."""
     X = archetypal_mixtures(12, 6, K, noise=0.05, random_state=seed).X
-    problem = Problem(Rows.of(X), 1.0, NONZEROS)
+    problem = Problem(DataMatrix.of(X), 1.0, NONZEROS)
     start = around(problem.rows, problem.rows.take(projections(problem.rows, K)))
-    return problem, Path(8, EXACT).run(problem, start)[1]
+    return problem, Continuation(8, EXACT).run(problem, start)[1]
 
 
 # --- the twin: SciPy's NNLS with a heavy row for the sum, and formula (34) as printed -----------
@@ -104,7 +104,7 @@ def test_codes_of_a_swap_are_those_of_cvxpy() -> None:
     state = ended.point.state
     distances = np.sum((H - state.T @ X) ** 2, axis=1)
     columns = {j: X[:, j] for j in range(X.shape[1])}
-    trial = Trial(problem, ended.point, distances, columns, Swap(out, into))
+    trial = SwapEvaluation(problem, ended.point, distances, columns, Swap(out, into))
     assert trial.reaches(np.inf)  # after one solution of (32) and (33)
     H[out] = 0.0
     W, T = cp.Variable((12, K), nonneg=True), cp.Variable((K, 12), nonneg=True)
@@ -121,9 +121,9 @@ def test_codes_of_a_swap_are_those_of_cvxpy() -> None:
 def test_free_places_are_filled(weight: float) -> None:
     """||H||_0 < l: an entry enters, and none leaves."""
     X = archetypal_mixtures(12, 6, K, noise=0.05, random_state=3).X
-    start = around(Rows.of(X), X[:K])
-    fewer, more = (Problem(Rows.of(X), weight, count) for count in (7, 9))
-    ended = Path(2, Descent(1e-6)).run(fewer, start)[1]
+    start = around(DataMatrix.of(X), X[:K])
+    fewer, more = (Problem(DataMatrix.of(X), weight, count) for count in (7, 9))
+    ended = Continuation(2, Descent(1e-6)).run(fewer, start)[1]
     found = LocalSearch(100, Descent(1e-6)).run(more, ended)
     assert np.count_nonzero(ended.point.state.H) == 7 < np.count_nonzero(found.point.state.H) <= 9
     assert found.point.objective < ended.point.objective

@@ -7,16 +7,16 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from thalweg.archetypes import Rows, master as master_module
-from thalweg.archetypes.outer import OuterApproximation, largest_norm
-from thalweg.archetypes.starts import projections
+from thalweg.archetypes import DataMatrix, master_problem as master_module
+from thalweg.archetypes.initialisation import projections
+from thalweg.archetypes.outer_approximation import OuterApproximation, largest_norm
 
 K, N, M = 2, 4, 5
 
 
 @pytest.fixture(scope="module")
-def rows() -> Rows:
-    return Rows.of(np.random.default_rng(7).random((M, N)))
+def rows() -> DataMatrix:
+    return DataMatrix.of(np.random.default_rng(7).random((M, N)))
 
 
 def oracle(X: Any, Y: Any, anchors: Any = None) -> float:
@@ -30,7 +30,7 @@ def oracle(X: Any, Y: Any, anchors: Any = None) -> float:
 
 
 @pytest.mark.parametrize("anchored", [False, True])
-def test_value_is_that_of_cvxpy(rows: Rows, anchored: bool) -> None:
+def test_value_is_that_of_cvxpy(rows: DataMatrix, anchored: bool) -> None:
     rng = np.random.default_rng(0)
     anchors = projections(rows, K) if anchored else None
     solver = OuterApproximation(K, anchors, gap=1e-5)
@@ -43,7 +43,7 @@ def test_value_is_that_of_cvxpy(rows: Rows, anchored: bool) -> None:
         np.testing.assert_allclose(value.T.sum(axis=1), 1.0)
 
 
-def test_slopes_are_subgradients(rows: Rows) -> None:
+def test_slopes_are_subgradients(rows: DataMatrix) -> None:
     """Proposition 4 by sampled inequalities, also where F was found only roughly."""
     rng = np.random.default_rng(1)
     for gap in (1e-5, 10.0):
@@ -56,7 +56,7 @@ def test_slopes_are_subgradients(rows: Rows) -> None:
                 assert oracle(rows.X, Y) >= bound - 1e-6
 
 
-def brute_force(rows: Rows, nonzeros: int) -> float:
+def brute_force(rows: DataMatrix, nonzeros: int) -> float:
     solver = OuterApproximation(K, gap=1e-5)
     supports = (np.reshape(Y, (K, N)).astype(float) for Y in product((0, 1), repeat=K * N))
     return min(float(solver.value(rows, Y).upper.sum()) for Y in supports if Y.sum() == nonzeros)
@@ -65,7 +65,7 @@ def brute_force(rows: Rows, nonzeros: int) -> float:
 @pytest.mark.parametrize("nonzeros", [3, 5])
 @pytest.mark.parametrize("small", [True, False], ids=["bounds for rows", "one relaxed bound"])
 def test_bounds_hold_against_brute_force(
-    rows: Rows, nonzeros: int, small: bool, monkeypatch: pytest.MonkeyPatch
+    rows: DataMatrix, nonzeros: int, small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not small:
         monkeypatch.setattr(master_module, "_SMALL", 0)
@@ -84,7 +84,7 @@ def test_bounds_hold_against_brute_force(
 def test_the_optimum_repeats_a_row_and_anchors_do_not() -> None:
     """Why (22) alone is a poor start: its rows are k copies of one problem."""
     X = np.random.default_rng(3).random((6, 4))
-    rows = Rows.of(X)
+    rows = DataMatrix.of(X)
     plain = OuterApproximation(2, gap=1e-4).run(rows, 4).state.H
     apart = OuterApproximation(2, projections(rows, 2), gap=1e-4).run(rows, 4).state.H
 
@@ -94,13 +94,13 @@ def test_the_optimum_repeats_a_row_and_anchors_do_not() -> None:
     assert distance(plain) < 0.05 * distance(apart)
 
 
-def test_bounds_on_entries_are_tighter_than_the_paper_s(rows: Rows) -> None:
+def test_bounds_on_entries_are_tighter_than_the_paper_s(rows: DataMatrix) -> None:
     found = OuterApproximation(K).run(rows, 4)
     assert np.linalg.norm(found.state.H) <= largest_norm(rows, K)
     assert rows.X.max() < 0.3 * largest_norm(rows, K)
 
 
-def test_time_is_kept(rows: Rows) -> None:
+def test_time_is_kept(rows: DataMatrix) -> None:
     found = OuterApproximation(K, seconds=1e-3).run(rows, 4)
     assert found.rounds == 0
     assert found.lower == 0.0

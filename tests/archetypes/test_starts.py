@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg.archetypes import Problem, Rows, State
-from thalweg.archetypes.constrained import solve_constrained
-from thalweg.archetypes.descent import Descent
-from thalweg.archetypes.exact import archetypal_analysis
-from thalweg.archetypes.path import Path, weights_down_to
-from thalweg.archetypes.starts import (
+from thalweg.archetypes import DataMatrix, Problem, State
+from thalweg.archetypes.archetypal_analysis import archetypal_analysis
+from thalweg.archetypes.block_descent import Descent
+from thalweg.archetypes.constrained_problem import solve_constrained
+from thalweg.archetypes.continuation import Continuation, weights_down_to
+from thalweg.archetypes.initialisation import (
     around,
     drawn,
     furthest_sum,
@@ -33,15 +33,15 @@ def separable(noise: float = 0.0, seed: int = 0) -> tuple[Any, Any]:
 
 def test_projections_find_the_vertices_of_separable_data() -> None:
     X, _ = separable()
-    assert sorted(projections(Rows.of(X), 5)) == [0, 1, 2, 3, 4]
-    assert sorted(furthest_sum(Rows.of(X), 5, np.random.default_rng(1))) == [0, 1, 2, 3, 4]
+    assert sorted(projections(DataMatrix.of(X), 5)) == [0, 1, 2, 3, 4]
+    assert sorted(furthest_sum(DataMatrix.of(X), 5, np.random.default_rng(1))) == [0, 1, 2, 3, 4]
 
 
 def test_robust_projections_have_less_noise() -> None:
     rng = np.random.default_rng(0)
     H = rng.random((4, 30))
     X = np.repeat(np.eye(4), 30, axis=0) @ H + 0.2 * rng.normal(size=(120, 30))
-    rows = Rows.of(np.maximum(X, 0.0))
+    rows = DataMatrix.of(np.maximum(X, 0.0))
 
     def error(found: Any) -> float:
         return sum(min(np.sum((h - f) ** 2) for f in found) for h in H)
@@ -52,7 +52,7 @@ def test_robust_projections_have_less_noise() -> None:
 @pytest.mark.parametrize("k", [1, 3, 9])
 def test_starts_have_k_rows_whatever_the_data(k: int) -> None:
     for X in (np.zeros((4, 3)), np.ones((1, 2)), np.eye(3)[:, :2]):
-        rows = Rows.of(X)
+        rows = DataMatrix.of(X)
         rng = np.random.default_rng(0)
         assert projections(rows, k).shape == furthest_sum(rows, k, rng).shape == (k,)
         assert drawn(rows, k, rng).shape == (k,)
@@ -72,8 +72,8 @@ def test_weights_of_a_path() -> None:
 
 
 def test_a_path_keeps_every_stop(feasible: Any) -> None:
-    problem = Problem(Rows.of(archetypal_mixtures(40, 25, 4, random_state=0).X), 1.0, 60)
-    stops, ended, rows = Path(5).run(problem, zero(problem.rows, 4))
+    problem = Problem(DataMatrix.of(archetypal_mixtures(40, 25, 4, random_state=0).X), 1.0, 60)
+    stops, ended, rows = Continuation(5).run(problem, zero(problem.rows, 4))
     assert [stop.weight for stop in stops] == weights_down_to(1.0, 5)
     assert rows is problem.rows
     assert all(np.count_nonzero(stop.components) <= 60 for stop in stops)
@@ -89,7 +89,7 @@ def test_detours_only_improve(feasible: Any) -> None:
     gains = []
     for seed in range(3):
         X = archetypal_mixtures(60, 80, 6, noise=0.05, random_state=seed).X
-        problem = Problem(Rows.of(X), 1.0, 240)
+        problem = Problem(DataMatrix.of(X), 1.0, 240)
         first = Descent(swaps=False).run(problem, zero(problem.rows, 6))
         found = widen(problem, first, Descent(), 6)
         values = [ended.point.objective for ended in found]
@@ -101,7 +101,7 @@ def test_detours_only_improve(feasible: Any) -> None:
 
 
 def test_no_detour_is_the_start() -> None:
-    problem = Problem(Rows.of(np.eye(4)), 1.0, 2)
+    problem = Problem(DataMatrix.of(np.eye(4)), 1.0, 2)
     first = Descent().run(problem, zero(problem.rows, 2))
     assert widen(problem, first, Descent(), 0) == (first,)
 
@@ -109,9 +109,9 @@ def test_no_detour_is_the_start() -> None:
 @pytest.mark.parametrize("nonzeros", [None, 60])
 def test_constrained_form_is_feasible_and_better_than_a_tight_weight(nonzeros: int | None) -> None:
     X = archetypal_mixtures(60, 20, 4, spread=0.5, noise=0.02, random_state=0).X
-    rows = Rows.of(X)
+    rows = DataMatrix.of(X)
     start = around(rows, rows.take(projections(rows, 4)))
-    loose = Path(6).run(Problem(rows, 0.05, nonzeros), start)[1].point.state
+    loose = Continuation(6).run(Problem(rows, 0.05, nonzeros), start)[1].point.state
     alpha = 1.2 * np.sqrt(np.sum((X - loose.W @ loose.H) ** 2, axis=1).max())
     found = solve_constrained(rows, start, alpha, nonzeros)
     H, W, _ = found.state
@@ -125,7 +125,7 @@ def test_constrained_form_is_feasible_and_better_than_a_tight_weight(nonzeros: i
 
 def test_constrained_form_says_when_nothing_was_found() -> None:
     X = archetypal_mixtures(40, 20, 6, random_state=0).X
-    rows = Rows.of(X)
+    rows = DataMatrix.of(X)
     found = solve_constrained(rows, around(rows, X[:2]), 1e-3)
     assert not found.feasible
     assert found.worst > 1e-3
@@ -135,7 +135,7 @@ def test_constrained_form_says_when_nothing_was_found() -> None:
 def test_exact_analysis_falls_and_is_stationary() -> None:
     """No single archetype, moved to any sample, and no code lowers the objective at first order."""
     X = archetypal_mixtures(50, 12, 3, spread=0.3, noise=0.05, random_state=0).X
-    rows = Rows.of(X)
+    rows = DataMatrix.of(X)
     start = np.zeros((3, 50))
     start[np.arange(3), furthest_sum(rows, 3, np.random.default_rng(0))] = 1.0
     values = [archetypal_analysis(rows, start, 0.0, n).objective for n in (1, 2, 5, 20)]

@@ -12,7 +12,7 @@ from thalweg._typing import Array
 from thalweg.encoders import Codes
 from thalweg.prox.simplex import Simplex
 from thalweg.solvers.diagonal_newton import DiagonalNewton
-from thalweg.updates.condensed import Condensed
+from thalweg.updates.cao_onmf import CaoONMF
 from thalweg.updates.incremental import Incremental
 
 F, K, N = 7, 3, 25
@@ -297,7 +297,7 @@ def test_onmf_keeps_products_of_codes_only() -> None:
 
 
 def test_onmf_merges_by_adding() -> None:
-    update, W = Condensed(constraint=Simplex()), start()
+    update, W = CaoONMF(constraint=Simplex()), start()
     rng = np.random.default_rng(0)
     parts = [rng.random((K, 5)) for _ in range(2)]
     states = [update.init(W)._replace(A=H @ H.T, n_samples=np.asarray(5.0)) for H in parts]

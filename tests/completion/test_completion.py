@@ -9,15 +9,15 @@ from hypothesis import given, strategies as st
 
 from thalweg import RobustMatrixCompletion
 from thalweg._rooms import members
-from thalweg.completion import Completed, Completion, _manifold as manifold
-from thalweg.completion._manifold import Point, Tangent
-from thalweg.completion.lr_geom_cg import LRGeomCG, _Entries
-from thalweg.completion.rpca_gd import RPCAGD, largest
+from thalweg.completion import Completed, Completion, _fixed_rank_manifold as manifold
+from thalweg.completion._fixed_rank_manifold import Point, Tangent
+from thalweg.completion.factored_gradient_descent import FactoredGradientDescent, largest
+from thalweg.completion.riemannian_cg import RiemannianCG, _Entries
 from thalweg.errors import ParameterError
 from thalweg.estimators import lr_geom_cg as cg_estimator, rpca_gd as gd_estimator
 from thalweg.synthetic import subspace_stream
 
-METHODS = [LRGeomCG, RPCAGD]
+METHODS = [RiemannianCG, FactoredGradientDescent]
 Array = Any
 
 
@@ -38,7 +38,10 @@ def error(found: Completed, truth: Array) -> float:
 
 
 def test_the_room_is_discovered() -> None:
-    assert members("thalweg.completion") == {"lr-geom-cg": LRGeomCG, "rpca-gd": RPCAGD}
+    assert members("thalweg.completion") == {
+        "riemannian-cg": RiemannianCG,
+        "factored-gradient-descent": FactoredGradientDescent,
+    }
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -116,16 +119,16 @@ def test_bad_parameters_are_told(method: Any, parameter: str, value: float) -> N
 @pytest.mark.parametrize("parameter", ["slack", "incoherence"])
 def test_parameters_below_one_are_told(parameter: str) -> None:
     with pytest.raises(ParameterError, match=f"{parameter} must be at least 1"):
-        RPCAGD(**{parameter: 0.5})
+        FactoredGradientDescent(**{parameter: 0.5})
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, np.nan])
 def test_a_bad_share_of_outliers_is_told(share: float) -> None:
     with pytest.raises(ParameterError, match="at least 0 and below 1"):
-        RPCAGD(outlier_share=share)
+        FactoredGradientDescent(outlier_share=share)
 
 
-# --- the manifold of LRGeomCG ----------------------------------------------------------------
+# --- the manifold of RiemannianCG ----------------------------------------------------------------
 
 
 def a_point(seed: int, F: int = 12, N: int = 9, K: int = 3) -> Point:
@@ -205,13 +208,13 @@ def test_gradient_is_the_slope_along_retractions() -> None:
         assert slope == pytest.approx(manifold.inner(gradient, way), rel=1e-7, abs=1e-8)
 
 
-# --- LRGeomCG --------------------------------------------------------------------------------
+# --- RiemannianCG --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_planted_matrix_is_found_from_a_third(seed: int) -> None:
     V, observed = low_rank(seed, 100, 120, 4), gaps(seed, (100, 120), 0.7)
-    found = LRGeomCG().complete(V * observed, observed, 4, seed)
+    found = RiemannianCG().complete(V * observed, observed, 4, seed)
     assert found.converged
     assert error(found, V) < 1e-6
     assert found.n_iter < 100
@@ -221,14 +224,14 @@ def test_matrix_with_unequal_singular_values_is_found() -> None:
     rng = np.random.default_rng(11)
     U, W = (np.linalg.qr(rng.normal(size=(n, 3)))[0] for n in (100, 120))
     V, observed = U * [10.0, 3.0, 1.0] @ W.T, gaps(11, (100, 120), 0.5)
-    assert error(LRGeomCG().complete(V, observed, 3), V) < 1e-6
+    assert error(RiemannianCG().complete(V, observed, 3), V) < 1e-6
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_minimum_is_stationary_in_both_factors(seed: int) -> None:
     V = low_rank(seed) + 0.3 * np.random.default_rng(seed).normal(size=(60, 80))
     observed = gaps(seed, V.shape, 0.4)
-    found = LRGeomCG(tol=1e-9).complete(V, observed, 3, seed)
+    found = RiemannianCG(tol=1e-9).complete(V, observed, 3, seed)
     assert found.converged
     E = np.where(observed, found.U @ found.H - V, 0.0)
     scale = np.linalg.norm(V[observed])
@@ -243,21 +246,21 @@ def test_minimum_is_stationary_in_both_factors(seed: int) -> None:
 
 def test_without_gaps_it_is_the_singular_value_decomposition() -> None:
     V = np.random.default_rng(12).normal(size=(90, 70))
-    found = LRGeomCG().complete(V, None, 3)
+    found = RiemannianCG().complete(V, None, 3)
     U, s, Vt = np.linalg.svd(V)
     np.testing.assert_allclose(found.U @ found.H, U[:, :3] * s[:3] @ Vt[:3], atol=1e-7)
 
 
 def test_a_cap_is_kept_and_told() -> None:
     V, observed = low_rank(13), gaps(13, (60, 80), 0.6)
-    found = LRGeomCG(max_iter=3).complete(V, observed, 3)
+    found = RiemannianCG(max_iter=3).complete(V, observed, 3)
     assert (found.n_iter, found.converged) == (3, False)
 
 
 def test_features_and_samples_without_entries_do_no_harm() -> None:
     V, observed = low_rank(14), gaps(14, (60, 80), 0.5)
     observed[7], observed[:, 11] = False, False
-    found = LRGeomCG().complete(V, observed, 3)
+    found = RiemannianCG().complete(V, observed, 3)
     rest = np.ix_(np.arange(60) != 7, np.arange(80) != 11)
     assert np.isfinite(found.U @ found.H).all()
     np.testing.assert_allclose((found.U @ found.H)[rest], V[rest], atol=1e-5)
@@ -298,7 +301,9 @@ def test_planted_matrix_is_found_under_outliers(
     R = np.where(rng.random(V.shape) < share, rng.uniform(-10.0, 10.0, V.shape), 0.0)
     observed = gaps(seed, V.shape, missing) if missing else None
     # the largest share of a row or column is above the mean one
-    found = RPCAGD(outlier_share=share + 0.03, slack=slack).complete(V + R, observed, 2, seed)
+    found = FactoredGradientDescent(outlier_share=share + 0.03, slack=slack).complete(
+        V + R, observed, 2, seed
+    )
     assert found.converged
     assert error(found, V) < 1e-4
     there = np.abs(R) > 0.1 if observed is None else (np.abs(R) > 0.1) & observed
@@ -307,7 +312,7 @@ def test_planted_matrix_is_found_under_outliers(
 
 def test_outliers_are_no_more_than_they_may_be() -> None:
     V = np.random.default_rng(15).standard_cauchy((50, 40))
-    found = RPCAGD(outlier_share=0.1, slack=1.5).complete(V, None, 2)
+    found = FactoredGradientDescent(outlier_share=0.1, slack=1.5).complete(V, None, 2)
     taken = found.R != 0.0
     assert 0 < taken.sum(axis=0).max() <= int(0.15 * 50)
     assert 0 < taken.sum(axis=1).max() <= int(0.15 * 40)
@@ -316,15 +321,19 @@ def test_outliers_are_no_more_than_they_may_be() -> None:
 def test_without_outliers_it_is_least_squares() -> None:
     V = low_rank(16) + 0.1 * np.random.default_rng(16).normal(size=(60, 80))
     observed = gaps(16, V.shape, 0.3)
-    found = RPCAGD(outlier_share=0.0, tol=1e-10, max_iter=20_000).complete(V, observed, 3)
-    best = LRGeomCG().complete(V, observed, 3)
+    found = FactoredGradientDescent(outlier_share=0.0, tol=1e-10, max_iter=20_000).complete(
+        V, observed, 3
+    )
+    best = RiemannianCG().complete(V, observed, 3)
     np.testing.assert_allclose(found.U @ found.H, best.U @ best.H, atol=1e-6)
 
 
 def test_rows_are_kept_incoherent() -> None:
     V = 0.01 * low_rank(17)
     V[0] *= 1000.0  # one feature that is all
-    loose, tight = (RPCAGD(0.0, incoherence=mu).complete(V, None, 1) for mu in (1e6, 1.0))
+    loose, tight = (
+        FactoredGradientDescent(0.0, incoherence=mu).complete(V, None, 1) for mu in (1e6, 1.0)
+    )
     size = np.linalg.norm(V, 2)
     assert np.linalg.norm(loose.H) == pytest.approx(size, rel=1e-3)
     # the row has at most sqrt(2 / 60) of the size that it has in the data, if not its codes

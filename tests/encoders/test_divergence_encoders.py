@@ -19,9 +19,9 @@ from thalweg.divergences.l2 import L2
 from thalweg.divergences.mahalanobis import Mahalanobis
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Encoder
-from thalweg.encoders.counts import Counts
 from thalweg.encoders.multiplicative import Multiplicative
 from thalweg.encoders.newton import Newton
+from thalweg.encoders.sparse_kl import SparseKL
 from thalweg.errors import ParameterError
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.group_lasso import GroupLasso
@@ -179,7 +179,7 @@ def test_multiplicative_updates_arrive(name: str) -> None:
 ENCODERS: dict[str, Any] = {
     **{f"newton {name}": Newton(loss, tol=1e-6, max_iter=500) for name, loss in LOSSES.items()},
     **{f"mu {name}": Multiplicative(loss, max_iter=60) for name, loss in LOSSES.items()},
-    "counts": Counts(tol=1e-6),
+    "counts": SparseKL(tol=1e-6),
 }
 every_encoder = pytest.mark.parametrize("label", ENCODERS)
 # A knee has units; a matrix has a size, and with it an entry cannot simply be left out.
@@ -267,7 +267,7 @@ def test_sparse_data_are_the_same_data(loss: Any, penalty: str) -> None:
     assert np.array_equal(thin.solved, dense.solved)
 
 
-@pytest.mark.parametrize("encoder", [Counts(tol=1e-6), Multiplicative(tol=1e-9)], ids=repr)
+@pytest.mark.parametrize("encoder", [SparseKL(tol=1e-6), Multiplicative(tol=1e-9)], ids=repr)
 def test_a_sparse_sample_does_not_feel_how_large_others_are(encoder: Any) -> None:
     rng = np.random.default_rng(12)
     W, V = rng.random((F, K)) + 0.01, rng.poisson(0.5, size=(F, B)).astype(float)
@@ -287,11 +287,11 @@ def test_counts_are_certified(l1: float) -> None:
     penalty = L1(l1, nonnegative=True)
     exact = Newton(KL(), penalty, tol=1e-10, max_iter=500).encode(V.toarray(), W)
     for tol in (1e-1, 1e-2, 1e-4):
-        codes = Counts(penalty, tol=tol).encode(V, W)
+        codes = SparseKL(penalty, tol=tol).encode(V, W)
         assert codes.solved.all()
         assert np.all(codes.loss <= exact.loss / (1 - tol) + 1e-9)
         assert np.all(codes.loss >= exact.loss * (1 - 1e-8))
-    assert not Counts(penalty, tol=1e-9, max_iter=3).encode(V, W).solved.all()
+    assert not SparseKL(penalty, tol=1e-9, max_iter=3).encode(V, W).solved.all()
 
 
 def test_penalties_that_no_encoder_here_takes() -> None:
@@ -300,4 +300,4 @@ def test_penalties_that_no_encoder_here_takes() -> None:
         with pytest.raises(ParameterError, match="elastic net"):
             encoder(penalty=GroupLasso(0.1, (0, 0, 1, 1), nonnegative=True)).encode(V, W)
     with pytest.raises(ParameterError, match="l1 penalty or none"):
-        Counts(penalty=ElasticNet(0.1, 0.1, nonnegative=True))
+        SparseKL(penalty=ElasticNet(0.1, 0.1, nonnegative=True))

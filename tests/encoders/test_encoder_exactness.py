@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from thalweg._rooms import members
-from thalweg.encoders._problem import Problem
+from thalweg.encoders._robust_problem import RobustProblem
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.group_lasso import GroupLasso
 from thalweg.prox.l1 import L1
@@ -202,7 +202,7 @@ def test_the_duality_gap_is_an_upper_bound_and_closes(setting: str) -> None:
     rng = np.random.default_rng(0)
     for V, W, observed, H, R, _ in data(setting)[:2]:
         mask = observed if s.gaps else None
-        problem = Problem(np.where(observed, V, 0.0), W, mask, s.outliers, s.penalty)
+        problem = RobustProblem(np.where(observed, V, 0.0), W, mask, s.outliers, s.penalty)
         optimum = losses(s, V, W, observed, H, R)
         for size in (1.0, 0.1, 1e-3):
             somewhere = np.maximum(H + size * rng.normal(size=H.shape), 0.0)

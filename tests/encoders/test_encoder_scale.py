@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from thalweg._rooms import members
-from thalweg.encoders._ridge import ridge_codes
+from thalweg.encoders.initial_codes import ridge_codes
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
-from thalweg.solvers._quadratic import mean_diagonal
+from thalweg.solvers import mean_diagonal
 
 Array = Any
 NAMES = [n for n, cls in members("thalweg.encoders").items() if hasattr(cls(), "outliers")]

@@ -17,7 +17,7 @@ from thalweg.divergences.l2 import L2
 from thalweg.divergences.mahalanobis import Mahalanobis
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Encoder
-from thalweg.encoders.fidelity import Fidelity
+from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.encoders.subgradient import Subgradient
 from thalweg.errors import ParameterError
 from thalweg.prox.elastic_net import ElasticNet
@@ -148,9 +148,9 @@ def test_the_euclidean_distance_has_the_minimum_of_its_square() -> None:
 def test_itakura_saito_ends_at_a_critical_point() -> None:
     V, W, _ = data(4)
     H = Subgradient(ItakuraSaito(), tol=1e-12, max_iter=50_000).encode(V, W).H
-    fidelity = Fidelity(ItakuraSaito(), V, W, None)
-    level = fidelity.start()
-    slope = level * (W.T @ fidelity.grad(fidelity.model(H)))  # without units
+    problem = DivergenceProblem(ItakuraSaito(), V, W, None)
+    level = problem.start()
+    slope = level * (W.T @ problem.grad(problem.model(H)))  # without units
     moved = np.maximum(H / level - slope, 1e-8)
     np.testing.assert_allclose(moved, H / level, atol=1e-4)
 
@@ -177,13 +177,13 @@ def test_armijo_asks_for_a_share_of_the_promised_fall() -> None:
     """[D] Algorithm 3, at the projected point: its own test, made again from outside."""
     V, W, _ = data(7)
     for loss in (KL(), ItakuraSaito(), L2()):
-        fidelity = Fidelity(loss, V, W, None)
+        problem = DivergenceProblem(loss, V, W, None)
         for n in range(8):
             H, new = (
                 Subgradient(loss, step="armijo", tol=0.0, max_iter=m).encode(V, W)
                 for m in (n, n + 1)
             )
-            slope = W.T @ fidelity.grad(fidelity.model(H.H))
+            slope = W.T @ problem.grad(problem.model(H.H))
             promised = np.sum(slope * (new.H - H.H), axis=0)
             assert np.all(promised <= 1e-12 * H.loss)
             assert np.all(new.loss <= H.loss + 0.01 * promised + 1e-14 * H.loss)

@@ -17,7 +17,7 @@ from thalweg.divergences.l1 import L1
 from thalweg.divergences.l2 import L2
 from thalweg.divergences.mahalanobis import Mahalanobis
 from thalweg.divergences.squared_l2 import SquaredL2
-from thalweg.encoders.fidelity import Fidelity
+from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.encoders.newton import Newton
 from thalweg.encoders.subgradient import Subgradient as SubgradientCodes
 from thalweg.errors import ParameterError
@@ -48,8 +48,8 @@ def population() -> tuple[Array, Array]:
 def criticality(loss: Any, V: Array, W: Array) -> tuple[float, float]:
     """Return |W - Pi_C(W - grad f(W))| and f(W), the mean over all samples at their best codes."""
     codes = Newton(loss, tol=1e-10, max_iter=300).encode(V, W)
-    fidelity = Fidelity(loss, V, W, None)
-    slope = fidelity.grad(fidelity.model(codes.H)) @ codes.H.T / V.shape[1]  # by Danskin
+    problem = DivergenceProblem(loss, V, W, None)
+    slope = problem.grad(problem.model(codes.H)) @ codes.H.T / V.shape[1]  # by Danskin
     return float(np.linalg.norm(W - nearest(W - slope, 1e-8))), float(codes.loss.mean())
 
 

@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from thalweg import SignSplitter, SparseArchetypalNMF, metrics, select, select_weight
 from thalweg._typing import Array
-from thalweg.archetypes import Problem, Rows, State
-from thalweg.archetypes.descent import stationarity
+from thalweg.archetypes import DataMatrix, Problem, State
+from thalweg.archetypes.block_descent import stationarity
 from thalweg.errors import InputError, ParameterError
 from thalweg.synthetic import archetypal_mixtures
 
@@ -36,7 +36,7 @@ def test_what_it_found_is_feasible_and_stationary(X: Array, model: SparseArchety
     np.testing.assert_allclose(T.sum(axis=1), 1.0)
     by_hand = np.sum((X - W @ H) ** 2) + np.sum((H - T @ X) ** 2)
     assert model.objective_ == pytest.approx(by_hand, rel=1e-6)
-    assert stationarity(Problem(Rows.of(X), 1.0, 112), State(H, W, T)) < 1e-4
+    assert stationarity(Problem(DataMatrix.of(X), 1.0, 112), State(H, W, T)) < 1e-4
     assert model.stationarity_ < 1e-4
 
 
@@ -114,7 +114,7 @@ def test_units_do_not_matter(X: Array) -> None:
 
 
 def test_sparse_data_in_blocks(monkeypatch: pytest.MonkeyPatch, X: Array) -> None:
-    monkeypatch.setattr("thalweg.archetypes.rows._BLOCK", 400)
+    monkeypatch.setattr("thalweg.archetypes.data_matrix._BLOCK", 400)
     thin = np.where(X > 0.4, X, 0.0)
     options: dict[str, Any] = {"sparsity": 0.5, "start": "projections", "path": 2}
     dense = SparseArchetypalNMF(3, **options).fit(thin)

@@ -24,9 +24,9 @@ from thalweg.prox.l1_ball import L1Ball
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.prox.simplex import Simplex
-from thalweg.updates._revive import Leftovers, replace_atoms
-from thalweg.updates.condensed import Condensed
-from thalweg.updates.gauge import put_into
+from thalweg.updates.atom_replacement import WorstResiduals, replace_atoms
+from thalweg.updates.atom_scaling import put_into
+from thalweg.updates.cao_onmf import CaoONMF
 from thalweg.updates.incremental import Incremental
 from thalweg.updates.multiplicative import Multiplicative
 from thalweg.updates.robust_approximation import RobustApproximation
@@ -37,7 +37,7 @@ F, K = 30, 4
 BALLS = [L1Ball(), L1Ball(4.0), L2Ball(), L2Ball(0.5), ElasticNetBall(), ElasticNetBall(0.1, 3.0)]
 SIMPLICES = [Simplex(), Simplex(40.0)]
 SETS = [*BALLS, *SIMPLICES, Box(), Orthant()]
-UPDATES = (Surrogate, Multiplicative, Condensed, Incremental, Subgradient, RobustApproximation)
+UPDATES = (Surrogate, Multiplicative, CaoONMF, Incremental, Subgradient, RobustApproximation)
 every_set = pytest.mark.parametrize("constraint", SETS, ids=repr)
 
 
@@ -168,7 +168,7 @@ def test_columns_that_cannot_be_scaled_are_projected() -> None:
 def test_a_revived_atom_is_scaled_too() -> None:
     left = np.random.default_rng(6).normal(size=(F, 1))
     W = np.zeros((F, 1))
-    worst = [Leftovers(np.ones(1), left)]
+    worst = [WorstResiduals(np.ones(1), left)]
     new, _ = replace_atoms(W, Surrogate().init(W), [0], worst, Simplex())
     rest = np.maximum(left, 0.0)
     np.testing.assert_allclose(new, rest / rest.sum(), rtol=1e-12)

@@ -13,7 +13,7 @@ from thalweg.divergences.beta import Beta
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.kl import KL
 from thalweg.divergences.mahalanobis import Mahalanobis
-from thalweg.encoders.sparse_fidelity import suits_sparse
+from thalweg.encoders.sparse_divergence_problem import supports_sparse
 from thalweg.errors import ParameterError
 from thalweg.prox.box import Box
 from thalweg.prox.elastic_net_ball import ElasticNetBall
@@ -254,7 +254,7 @@ def test_parts_add_up() -> None:
             np.testing.assert_allclose(one, two, rtol=1e-12)
 
 
-@pytest.mark.parametrize("label", [n for n, loss in LOSSES.items() if suits_sparse(loss)])
+@pytest.mark.parametrize("label", [n for n, loss in LOSSES.items() if supports_sparse(loss)])
 @pytest.mark.parametrize("setting", ["plain", "both in the l1 ball"])
 def test_sparse_is_dense(label: str, setting: str) -> None:
     loss = LOSSES[label]

@@ -36,7 +36,7 @@ def masked(observed: Any, cut: slice) -> Any:
 
 
 def test_the_room_has_both_kinds():
-    assert {"surrogate", "curved", "multiplicative", "subgradient"} <= set(UPDATES)
+    assert {"surrogate", "second-order", "multiplicative", "subgradient"} <= set(UPDATES)
     assert METHODS == ["batch-admm", "batch-fast", "batch-pgd"]
 
 

@@ -28,9 +28,9 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.prox.simplex import Simplex
 from thalweg.updates import DictionaryUpdate
-from thalweg.updates.curved import Curved
-from thalweg.updates.gauge import priced
+from thalweg.updates.atom_scaling import priced
 from thalweg.updates.multiplicative import Multiplicative
+from thalweg.updates.second_order import SecondOrderSurrogate
 
 Array = Any
 F, K, B = 9, 3, 25
@@ -50,7 +50,7 @@ LOSSES: dict[str, Any] = {
     "l2": L2Loss(),
 }
 every_loss = pytest.mark.parametrize("name", LOSSES)
-both = pytest.mark.parametrize("update", [Curved, Multiplicative])
+both = pytest.mark.parametrize("update", [SecondOrderSurrogate, Multiplicative])
 with_gaps = pytest.mark.parametrize("gaps", [False, True], ids=["full", "gaps"])
 
 
@@ -160,7 +160,7 @@ def test_states_merge(update: Any) -> None:
 
 @pytest.mark.parametrize(
     ("name", "update"),
-    [(name, update) for name in LOSSES for update in (Curved, Multiplicative)
+    [(name, update) for name in LOSSES for update in (SecondOrderSurrogate, Multiplicative)
      if (name, update) != ("l1", Multiplicative)],
 )  # fmt: skip
 def test_steps_on_one_batch_go_down(name: str, update: Any) -> None:
@@ -297,7 +297,7 @@ def test_lefevre_is_the_case_of_itakura_saito() -> None:
         np.testing.assert_allclose(mine, W, rtol=1e-10)
 
 
-@pytest.mark.parametrize("update", [Curved, Multiplicative])
+@pytest.mark.parametrize("update", [SecondOrderSurrogate, Multiplicative])
 def test_an_empty_batch_changes_nothing(update: Any) -> None:
     V, W = data()
     method = update()
@@ -311,7 +311,7 @@ def test_sets_without_a_gauge() -> None:
     """The curvature is levelled, and the nearest point of the set is the right one."""
     V, W = data(17)
     box = Box(0.1, 0.9)
-    method, W = Curved(constraint=box), box.prox(W)
+    method, W = SecondOrderSurrogate(constraint=box), box.prox(W)
     assert method.init(W).A.shape == (K, K)
     first = float(np.mean(encode(KL(), V, W).loss))
     for _ in range(30):
@@ -334,7 +334,7 @@ def test_single_precision_stays(name: str, update: Any, price: float) -> None:
     method = update(loss=loss, code_l1=price, code_l2=price)
     moved, state = method.step(W, method.init(W), V, encode(loss, V, W))
     assert moved.dtype == np.float32
-    sums = state[:2] if update is Curved else state[:3]
+    sums = state[:2] if update is SecondOrderSurrogate else state[:3]
     assert {part.dtype for part in sums} == {np.dtype(np.float32)}
     assert np.all(np.isfinite(moved))
 

@@ -16,7 +16,7 @@ from thalweg.encoders import Codes
 from thalweg.encoders.fast import Fast
 from thalweg.encoders.newton import Newton
 from thalweg.errors import ParameterError
-from thalweg.prox._entries import Entries
+from thalweg.prox import EntrywiseBox
 from thalweg.prox.box import Box
 from thalweg.prox.elastic_net_ball import ElasticNetBall
 from thalweg.prox.l1 import L1
@@ -33,7 +33,7 @@ F, K, N = 9, 4, 15
 SETS = [
     Simplex(), L1Ball(0.7), L2Ball(0.5), ElasticNetBall(1.0, 2.0), Box(0.01, 0.4),
     Box(0.0, np.linspace(0.1, 0.5, F)),
-    Entries(*np.sort(np.random.default_rng(5).random((2, F, K)), axis=0)),
+    EntrywiseBox(*np.sort(np.random.default_rng(5).random((2, F, K)), axis=0)),
 ]  # fmt: skip
 LOSSES = [SquaredL2(), KL(), ItakuraSaito(), Beta(1.5)]
 PLAIN = Fast(outliers=L1(1e30))
@@ -136,7 +136,7 @@ def test_the_bound_is_the_largest_gradient_of_the_whole_stream() -> None:
         (L2Ball(0.5), 0.5 * sqrt(2 * K)),
         (Box(0.25, 0.75), 0.5 * sqrt(F * K)),
         (Box(0.0, np.arange(F) + 1.0), sqrt(K * np.sum((np.arange(F) + 1.0) ** 2))),
-        (Entries(np.zeros((F, K)), np.tri(F, K)), sqrt(np.tri(F, K).sum())),
+        (EntrywiseBox(np.zeros((F, K)), np.tri(F, K)), sqrt(np.tri(F, K).sum())),
     ],
     ids=repr,
 )
@@ -145,7 +145,7 @@ def test_diameters(constraint: Any, expected: float) -> None:
     span = diameter(constraint, F, K)
     assert span == pytest.approx(expected, rel=1e-12)
     far = [constraint.prox(np.roll(np.eye(F), s, axis=1)[:, :K] * 1e6) for s in (0, 1)]
-    if constraint.name in ("box", "entries"):
+    if constraint.name in ("box", "entrywise-box"):
         far = [constraint.prox(np.full((F, K), s)) for s in (-1e6, 1e6)]
     assert np.linalg.norm(far[0] - far[1]) == pytest.approx(span, rel=1e-9)
     rng = np.random.default_rng(0)
@@ -309,7 +309,7 @@ def test_frozen_atoms_never_change() -> None:
     assert np.array_equal(new[:, 0], W[:, 0])
     assert np.abs(new[:, 1:] - W[:, 1:]).max() > 0.01
     assert diameter(Simplex(), F, K, frozen=1) == pytest.approx(sqrt(2 * (K - 1)))
-    wide = Entries(np.zeros((F, K)), np.eye(F, K))
+    wide = EntrywiseBox(np.zeros((F, K)), np.eye(F, K))
     assert diameter(wide, F, K, frozen=1) == pytest.approx(sqrt(K - 1))
 
 

@@ -1,6 +1,6 @@
 """Sparse archetypal NMF [A]: archetypes near the hull of the data, with few nonzeros.
 
-Rows are samples here, as in [A]. For data X (m, n) the problem is
+DataMatrix are samples here, as in [A]. For data X (m, n) the problem is
 
     min  |X - W H|^2 + weight |H - T X|^2   over W, T with rows in the simplex, and H >= 0
                                             with at most ``nonzeros`` entries that are not 0
@@ -8,12 +8,13 @@ Rows are samples here, as in [A]. For data X (m, n) the problem is
 where H (k, n) are the archetypes, W (m, k) the codes, and T (k, m) the matrix that [A] calls
 W with a tilde: T X is the nearest point of the data's hull for each archetype.
 
-A :class:`Problem` is minimised from a start (:mod:`~thalweg.archetypes.starts`,
-:mod:`~thalweg.archetypes.outer`) along a path of easier problems
-(:mod:`~thalweg.archetypes.path`), each by :func:`~thalweg.archetypes.descent.descend`.
+A :class:`Problem` is minimised from a start (:mod:`~thalweg.archetypes.initialisation`,
+:mod:`~thalweg.archetypes.outer_approximation`) along a path of easier problems
+(:mod:`~thalweg.archetypes.continuation`), each by block descent
+(:mod:`~thalweg.archetypes.block_descent`).
 """
 
-from thalweg.archetypes.problem import Point, Problem, State
-from thalweg.archetypes.rows import Rows
+from thalweg.archetypes.data_matrix import DataMatrix
+from thalweg.archetypes.objective import Point, Problem, State
 
-__all__ = ["Point", "Problem", "Rows", "State"]
+__all__ = ["DataMatrix", "Point", "Problem", "State"]

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thalweg.archetypes.outer import Found, relative_gap
-from thalweg.archetypes.problem import Problem, State
+from thalweg.archetypes.objective import Problem, State
+from thalweg.archetypes.outer_approximation import Found, relative_gap
 
 __all__ = ["Certificate"]
 

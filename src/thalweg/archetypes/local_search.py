@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes.candidates import candidates
-from thalweg.archetypes.descent import Descent, Ended, Watch, quadratic
-from thalweg.archetypes.problem import Point, Problem
-from thalweg.archetypes.trial import Trial
+from thalweg.archetypes.block_descent import Descent, Ended, Watch, quadratic
+from thalweg.archetypes.objective import Point, Problem
+from thalweg.archetypes.swap_candidates import candidates
+from thalweg.archetypes.swap_evaluation import SwapEvaluation
 
 __all__ = ["LocalSearch"]
 
@@ -37,12 +37,12 @@ class LocalSearch:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows
-    >>> from thalweg.archetypes.descent import Descent
+    >>> from thalweg.archetypes import Problem, DataMatrix
+    >>> from thalweg.archetypes.block_descent import Descent
     >>> from thalweg.archetypes.local_search import LocalSearch
-    >>> from thalweg.archetypes.starts import zero
+    >>> from thalweg.archetypes.initialisation import zero
     >>> X = np.random.default_rng(0).random((20, 8))
-    >>> problem = Problem(Rows.of(X), weight=1.0, nonzeros=9)
+    >>> problem = Problem(DataMatrix.of(X), weight=1.0, nonzeros=9)
     >>> first = Descent(swaps=False).run(problem, zero(problem.rows, 3))
     >>> LocalSearch().run(problem, first).point.objective < first.point.objective
     True
@@ -76,7 +76,7 @@ class LocalSearch:
         for swap in swaps:
             if not swap.possible(point.state.H, limit):  # by now another one has been made
                 continue
-            trial = Trial(problem, point, distances, columns, swap)
+            trial = SwapEvaluation(problem, point, distances, columns, swap)
             if trial.reaches((1.0 - self.descent.tol) * point.objective - floor):
                 point, count = trial.point(), count + 1
                 distances = _distances(problem, point)

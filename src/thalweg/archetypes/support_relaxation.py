@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from thalweg.archetypes.descent import Descent, Ended, Watch, nearest_sparse
-from thalweg.archetypes.problem import Problem
+from thalweg.archetypes.block_descent import Descent, Ended, Watch, nearest_sparse
+from thalweg.archetypes.objective import Problem
 
 __all__ = ["widen"]
 
@@ -45,12 +45,12 @@ def widen(
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows
-    >>> from thalweg.archetypes.descent import Descent
-    >>> from thalweg.archetypes.starts import zero
+    >>> from thalweg.archetypes import Problem, DataMatrix
+    >>> from thalweg.archetypes.block_descent import Descent
+    >>> from thalweg.archetypes.initialisation import zero
     >>> from thalweg.archetypes.support_relaxation import widen
     >>> X = np.random.default_rng(0).random((20, 8))
-    >>> problem = Problem(Rows.of(X), weight=1.0, nonzeros=9)
+    >>> problem = Problem(DataMatrix.of(X), weight=1.0, nonzeros=9)
     >>> first = Descent().run(problem, zero(problem.rows, 3))
     >>> widen(problem, first, Descent(), 4)[-1].point.objective <= first.point.objective
     True

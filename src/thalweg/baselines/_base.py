@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from thalweg._typing import Array, Mask
-from thalweg.archetypes import Rows
+from thalweg.archetypes import DataMatrix
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import InputError
 from thalweg.estimators import _parameters as parameters
@@ -78,7 +78,7 @@ class Baseline(Factorization):
 
     def _learned(self, X: Any) -> Learned:
         """Check what came, and learn from it."""
-        rows = Rows.of(X)
+        rows = DataMatrix.of(X)
         if np.isnan(rows.squares.sum()):
             raise _incomplete(type(self).__name__)
         count = parameters.check_count("n_components", self.n_components)
@@ -89,7 +89,7 @@ class Baseline(Factorization):
     def _encoder(self) -> Encoder:
         return LeastSquares()
 
-    def _learn(self, rows: Rows, k: int, rng: np.random.Generator) -> Learned:
+    def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -104,7 +104,7 @@ def _incomplete(who: str) -> InputError:
     )
 
 
-def half_squares(rows: Rows, W: Array, H: Array) -> float:
+def half_squares(rows: DataMatrix, W: Array, H: Array) -> float:
     """Return |X - W H|^2 / 2."""
     total = 0.0
     for where, block in rows.blocks():

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.archetypes import Rows
-from thalweg.archetypes.codes import SimplexCodes
-from thalweg.archetypes.exact import archetypal_analysis
-from thalweg.archetypes.starts import furthest_sum
+from thalweg.archetypes import DataMatrix
+from thalweg.archetypes.archetypal_analysis import archetypal_analysis
+from thalweg.archetypes.initialisation import furthest_sum
+from thalweg.archetypes.simplex_codes import SimplexCodes
 from thalweg.baselines._base import Baseline, Learned
 from thalweg.encoders import Encoder
 from thalweg.estimators._parameters import check_archetypes
@@ -69,7 +69,7 @@ class ArchetypalAnalysis(Baseline):
     def _encoder(self) -> Encoder:
         return SimplexCodes()
 
-    def _learn(self, rows: Rows, k: int, rng: np.random.Generator) -> Learned:
+    def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
         check_archetypes(k, rows.shape[0])
         T = np.zeros((k, rows.shape[0]))
         T[np.arange(k), furthest_sum(rows, k, rng)] = 1.0

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes import Rows
+from thalweg.archetypes import DataMatrix
 from thalweg.baselines._base import Baseline, Learned, half_squares
 from thalweg.errors import ParameterError
 
@@ -87,7 +87,7 @@ class HoyerNMF(Baseline):
         self.tol = tol
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, k: int, rng: np.random.Generator) -> Learned:
+    def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
         level: Any = self.sparseness
         if not (isinstance(level, (int, float, np.number)) and 0.0 <= level < 1.0):
             raise ParameterError(
@@ -96,7 +96,7 @@ class HoyerNMF(Baseline):
         m, n = rows.shape
         # steps and the start are for entries around 1; components do not depend on units
         unit = float(np.sqrt(rows.squares.sum() / (m * n))) or 1.0
-        rows = Rows(rows.X / unit)
+        rows = DataMatrix(rows.X / unit)
         total = np.sqrt(n) - float(level) * (np.sqrt(n) - 1.0)
         H = _projected(rng.random((k, n)), total)
         W = rng.random((m, k))
@@ -119,7 +119,7 @@ def _projected(H: Array, total: float) -> Array:
 
 
 def _sparse_step(
-    rows: Rows, W: Array, H: Array, value: float, total: float, step: float
+    rows: DataMatrix, W: Array, H: Array, value: float, total: float, step: float
 ) -> tuple[Array, float, float]:
     slope = (W.T @ W) @ H - rows.mixed(W.T)
     while step > 1e-12:

@@ -5,7 +5,7 @@ from typing import Any
 from thalweg.estimators._plain import LEAST_SQUARES
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.prox.simplex import Simplex
-from thalweg.updates.condensed import Condensed
+from thalweg.updates.cao_onmf import CaoONMF
 from thalweg.updates.incremental import Incremental
 
 __all__ = ["inmf", "inmf_vc", "onmf"]
@@ -42,7 +42,7 @@ def onmf(n_components: int = 10, **parameters: Any) -> Any:
     """
     settings = {"batch_size": n_components, **parameters}
     return OnlineFactorization(
-        n_components, encoder=LEAST_SQUARES, update=Condensed(constraint=Simplex()), **settings
+        n_components, encoder=LEAST_SQUARES, update=CaoONMF(constraint=Simplex()), **settings
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes import Rows
+from thalweg.archetypes import DataMatrix
 from thalweg.baselines._base import Baseline, Learned, half_squares
 from thalweg.estimators import _parameters as parameters
 from thalweg.solvers.nnls import nnls, prepare
@@ -66,7 +66,7 @@ class KimParkNMF(Baseline):
         self.tol = tol
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, k: int, rng: np.random.Generator) -> Learned:
+    def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
         penalty = parameters.check_positive("penalty", self.penalty)
         ridge = parameters.check_positive("ridge", self.ridge)
         # codes and components share the units of the data

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes import Rows
+from thalweg.archetypes import DataMatrix
 from thalweg.baselines._base import Baseline, Learned, half_squares
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
@@ -68,7 +68,7 @@ class PeharzPernkopfNMF(Baseline):
         self.tol = tol
         self.random_state = random_state
 
-    def _learn(self, rows: Rows, k: int, rng: np.random.Generator) -> Learned:
+    def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
         share: Any = self.sparsity
         if not (isinstance(share, (float, int, np.number)) and 0.0 < share <= 1.0):
             raise ParameterError(
@@ -93,7 +93,7 @@ class PeharzPernkopfNMF(Baseline):
         return best._replace(rounds=round_)
 
 
-def _multiplied(rows: Rows, W: Array, H: Array) -> tuple[Array, Array]:
+def _multiplied(rows: DataMatrix, W: Array, H: Array) -> tuple[Array, Array]:
     """Return codes and components after a multiplicative update of each, H last."""
     tiny = np.finfo(np.float64).tiny
     W = W * rows.correlated(H).T / np.maximum(W @ (H @ H.T), tiny)

@@ -33,11 +33,11 @@ class Completed(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.completion.lr_geom_cg import LRGeomCG
+    >>> from thalweg.completion.riemannian_cg import RiemannianCG
     >>> V = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, -1.0])
     >>> observed = np.ones(V.shape, dtype=bool)
     >>> observed[3, 2] = False
-    >>> found = LRGeomCG().complete(V * observed, observed, 1)
+    >>> found = RiemannianCG().complete(V * observed, observed, 1)
     >>> float((found.U @ found.H)[3, 2].round(6))
     -4.0
     """

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from thalweg._typing import Array
-from thalweg.archetypes import Rows
+from thalweg.archetypes import DataMatrix
 from thalweg.distributed._executors import Executor
 from thalweg.distributed._model import sample, travelling
 from thalweg.distributed._plan import Plan
@@ -29,7 +29,7 @@ class Survey(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BlockRows(Rows):
+class BlockRows(DataMatrix):
     """A matrix whose rows lie in blocks; what is asked for at once comes to the centre."""
 
     executor: Executor

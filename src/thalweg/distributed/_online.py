@@ -17,7 +17,7 @@ from thalweg.distributed._model import (
 )
 from thalweg.distributed._plan import Plan
 from thalweg.encoders import Codes
-from thalweg.encoders._problem import MOST_AT_ONCE
+from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators import ORNMF, Progress
 from thalweg.estimators._code_prior import CodePrior, due, look, merged
@@ -25,7 +25,12 @@ from thalweg.estimators._input import Batch, check_data
 from thalweg.estimators._noise import spread
 from thalweg.estimators._parameters import check_count, generator
 from thalweg.estimators._threads import few_threads
-from thalweg.updates._revive import Leftovers, dead_atoms, leftovers, replace_atoms
+from thalweg.updates.atom_replacement import (
+    WorstResiduals,
+    dead_atoms,
+    replace_atoms,
+    worst_residuals,
+)
 
 __all__ = ["run"]
 
@@ -87,8 +92,10 @@ def _round(estimator: Any, executor: Executor, group: list[int], total: int | No
         update, W = estimator._refreshed(estimator._update()), estimator.components_.T
         latest = update.merge([report.latest for report in reports])
         W, state = update.take_in(W, estimator.statistics_, latest)
-        if getattr(update, "revives", False) and (dead := dead_atoms(state, update.frozen)):
-            lost = executor.map("revive-block", _leftovers, group, shared, W, len(dead))
+        if getattr(update, "replaces_dead_atoms", False) and (
+            dead := dead_atoms(state, update.frozen)
+        ):
+            lost = executor.map("replace-atoms-block", _leftovers, group, shared, W, len(dead))
             found = [part for part in executor.collect(lost, group) if part is not None]
             W, state = replace_atoms(W, state, dead, found, update.constraint)
         estimator.components_, estimator.statistics_ = np.ascontiguousarray(W.T), state
@@ -119,7 +126,7 @@ def _encode(X: Any, model: Any, blocks: int) -> Report | None:
     batch = batch_of(model, _buffered_rows(X, model, blocks), W.dtype)
     if batch is None:
         return None
-    with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
+    with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MAX_CHUNK_SIZE)):
         update = model._update()
         codes = model._tune(batch).encode(batch.V, W, observed=batch.observed)
         lesson = model._lesson(batch, codes, W)
@@ -133,15 +140,15 @@ def _encode(X: Any, model: Any, blocks: int) -> Report | None:
     return Report(latest, noise, usual, share, entries_of(batch), rows)
 
 
-def _leftovers(X: Any, model: Any, moved: Array, count: int) -> Leftovers | None:
+def _leftovers(X: Any, model: Any, moved: Array, count: int) -> WorstResiduals | None:
     """Encode a block again, and return its largest residuals under the updated dictionary."""
     W = model.components_.T
     batch = batch_of(model, X, W.dtype)
     if batch is None:
         return None
-    with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
+    with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MAX_CHUNK_SIZE)):
         codes = model._tune(batch).encode(batch.V, W, observed=batch.observed)
-        return leftovers(moved, batch.V, codes, count)
+        return worst_residuals(moved, batch.V, codes, count)
 
 
 def _buffered_rows(X: Any, model: Any, blocks: int) -> Any:

@@ -18,13 +18,18 @@ from thalweg.distributed._model import (
 )
 from thalweg.distributed._plan import Plan
 from thalweg.encoders import Codes
-from thalweg.encoders._problem import MOST_AT_ONCE
+from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.estimators import Progress
 from thalweg.estimators._input import Batch, as_batch, check_data
 from thalweg.estimators._parameters import check_count, generator
 from thalweg.estimators._streaming import outlier_share
 from thalweg.estimators._threads import few_threads
-from thalweg.updates._revive import Leftovers, dead_atoms, leftovers, replace_atoms
+from thalweg.updates.atom_replacement import (
+    WorstResiduals,
+    dead_atoms,
+    replace_atoms,
+    worst_residuals,
+)
 from thalweg.updates.batch_fast import BatchFast
 
 __all__ = ["run"]
@@ -84,7 +89,7 @@ def run(estimator: Any, executor: Executor, plan: Plan) -> None:
 def _begin(estimator: Any, first: Sample) -> Array:
     batch = as_batch(check_data(estimator, first.X, reset=True))
     count = check_count("n_components", estimator.n_components)
-    with few_threads(batch.V.shape[0], count, min(batch.V.shape[1], MOST_AT_ONCE)):
+    with few_threads(batch.V.shape[0], count, min(batch.V.shape[1], MAX_CHUNK_SIZE)):
         W: Array = estimator._begin(batch, generator(estimator.random_state))
     return W
 
@@ -119,7 +124,7 @@ class Descent:
         self.estimator.n_samples_seen_ = sum(report.rows for report in reports)
         sums = self.method.merge([report.sums for report in reports])
         self.state = self.method.move(self.state, sums)
-        if isinstance(self.method, BatchFast) and self.method.update.revives:
+        if isinstance(self.method, BatchFast) and self.method.update.replaces_dead_atoms:
             self._revive(self.method, sums)
         self.shared = self._share()
         return [report.noise for report in reports]
@@ -150,7 +155,13 @@ class Descent:
             return
         W, count = self.state.W, len(dead)
         handles = self.executor.map(
-            "revive-block", _leftovers, self.all_blocks, self.shared, W, count, each=self.states
+            "replace-atoms-block",
+            _leftovers,
+            self.all_blocks,
+            self.shared,
+            W,
+            count,
+            each=self.states,
         )
         found = [one for one in self.executor.collect(handles, self.all_blocks) if one is not None]
         W, _ = replace_atoms(W, sums, dead, found, method.update.constraint)
@@ -169,7 +180,7 @@ def _visit(X: Any, shared: Shared, own: list[Any]) -> BlockState | None:
     if batch is None:
         return None
     method = shared.method()
-    with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MOST_AT_ONCE)):
+    with few_threads(len(W), W.shape[1], min(batch.V.shape[1], MAX_CHUNK_SIZE)):
         state = method.start(batch.V, W, batch.observed) if kept is None else kept.state
         state, sums = method.visit(batch.V, state._replace(**shared.dictionary), batch.observed)
     noise = noise_sample(batch, method.factors(state).H, every_feature, columns)
@@ -198,7 +209,7 @@ def _block_loss(X: Any, shared: Shared, kept: BlockState | None) -> BlockLoss | 
 
 def _leftovers(
     X: Any, shared: Shared, moved: Array, count: int, kept: BlockState | None
-) -> Leftovers | None:
+) -> WorstResiduals | None:
     """Return the largest residuals of a block under the updated dictionary."""
     batch = batch_of(shared.model, X, moved.dtype)
     if batch is None or kept is None:
@@ -206,4 +217,4 @@ def _leftovers(
     H, R = kept.state.H, kept.state.R
     nothing = np.zeros(H.shape[1], H.dtype)
     codes = Codes(H, R, nothing, nothing, np.ones(len(nothing), np.bool_))
-    return leftovers(moved, batch.V, codes, count)
+    return worst_residuals(moved, batch.V, codes, count)

@@ -8,12 +8,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
-from thalweg.encoders._problem import Point, Problem, times
-from thalweg.encoders._run import Exit, StoppingRule, encode_chunks, take
+from thalweg.encoders._iteration import Exit, StoppingRule, encode_chunks
+from thalweg.encoders._robust_problem import Point, RobustProblem
+from thalweg.encoders.columns import take_columns, times
 from thalweg.prox import Prox, apart
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
-from thalweg.solvers._quadratic import mean_diagonal
+from thalweg.solvers import mean_diagonal
 
 __all__ = ["Admm"]
 
@@ -73,7 +74,7 @@ class Admm:
         rho = self.rho * mean_diagonal(G), self.rho
         factor = cho_factor(G + rho[0] * np.eye(W.shape[1], dtype=W.dtype))
         return encode_chunks(
-            Problem(V, W, observed, self.outliers, self.penalty),
+            RobustProblem(V, W, observed, self.outliers, self.penalty),
             H0,
             lambda problem, start: rule.run(problem, _Splitting(problem, factor, *rho), start),
         )
@@ -81,7 +82,7 @@ class Admm:
 
 class _Splitting:
     def __init__(
-        self, problem: Problem, factor: tuple[Array, bool], rho1: float, rho2: float
+        self, problem: RobustProblem, factor: tuple[Array, bool], rho1: float, rho2: float
     ) -> None:
         self.factor, self.rho1, self.rho2 = factor, rho1, rho2
         self.norm, (self.lower, self.upper) = apart(problem.outliers)
@@ -92,11 +93,11 @@ class _Splitting:
         self.r = np.zeros_like(self.beta)
         self.fit = self.last = 0.5 * np.einsum("fb,fb->b", problem.V, problem.V)
 
-    def start(self, problem: Problem) -> Array:
+    def start(self, problem: RobustProblem) -> Array:
         """Return no codes."""
         return np.zeros_like(self.alpha)
 
-    def step(self, problem: Problem, H: Array, point: Point) -> Array:
+    def step(self, problem: RobustProblem, H: Array, point: Point) -> Array:
         """Return the feasible copy of the codes after one round."""
         rho1, rho2, u = self.rho1, self.rho2, H
         rhs = times(problem.W.T, problem.V - self.r) + rho1 * u - self.alpha
@@ -123,7 +124,7 @@ class _Splitting:
         still: Mask = np.abs(self.last - self.fit) <= tol * self.last
         return still
 
-    def _fit(self, problem: Problem, left: Array, r: Array) -> Array:
+    def _fit(self, problem: RobustProblem, left: Array, r: Array) -> Array:
         rest = left - r  # zero at gaps
         cost = self.norm.value(r if problem.observed is None else r * problem.observed)
         fit: Array = 0.5 * np.einsum("fb,fb->b", rest, rest) + cost
@@ -132,5 +133,5 @@ class _Splitting:
     def keep(self, columns: Indices) -> None:
         """Forget all samples but these."""
         self.fit, self.last = self.fit[columns], self.last[columns]
-        self.alpha, self.beta = take(self.alpha, columns), take(self.beta, columns)
-        self.q, self.r = take(self.q, columns), take(self.r, columns)
+        self.alpha, self.beta = take_columns(self.alpha, columns), take_columns(self.beta, columns)
+        self.q, self.r = take_columns(self.q, columns), take_columns(self.r, columns)

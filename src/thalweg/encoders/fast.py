@@ -8,8 +8,9 @@ import numpy as np
 from thalweg import _kernels
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
-from thalweg.encoders._problem import Point, Problem, times
-from thalweg.encoders._run import Exit, StoppingRule, empty, encode_chunks
+from thalweg.encoders._iteration import Exit, StoppingRule, empty, encode_chunks
+from thalweg.encoders._robust_problem import Point, RobustProblem
+from thalweg.encoders.columns import times
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
@@ -87,23 +88,23 @@ class Fast:
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         shared = _gram(W)
-        problem = Problem(V, W, observed, self.outliers, self.penalty)
+        problem = RobustProblem(V, W, observed, self.outliers, self.penalty)
         return encode_chunks(problem, H0, lambda part, start: self._encode(part, shared, start))
 
-    def _encode(self, problem: Problem, shared: Array, H0: Array | None) -> Codes:
+    def _encode(self, problem: RobustProblem, shared: Array, H0: Array | None) -> Codes:
         certified = self.exit == "gap"
-        walk = _Alternation(problem, shared, certified and hasattr(self.outliers, "curvature"))
-        if walk.exact and isinstance(self.outliers, L1):
-            codes = self._compiled(problem, walk, H0, self.outliers.limits)
+        iteration = _Alternation(problem, shared, certified and hasattr(self.outliers, "curvature"))
+        if iteration.exact and isinstance(self.outliers, L1):
+            codes = self._compiled(problem, iteration, H0, self.outliers.limits)
             if not certified:
                 return codes
-            H0, walk.steps = codes.H, _WARM_UP  # Newton steps may begin at once
-        return StoppingRule(self.tol, self.exit, self.max_iter, every=1).run(problem, walk, H0)
+            H0, iteration.steps = codes.H, _WARM_UP  # Newton steps may begin at once
+        return StoppingRule(self.tol, self.exit, self.max_iter, every=1).run(problem, iteration, H0)
 
     def _compiled(
         self,
-        problem: Problem,
-        walk: "_Alternation",
+        problem: RobustProblem,
+        iteration: "_Alternation",
         H0: Array | None,
         limits: tuple[float, float, float],
     ) -> Codes:
@@ -115,9 +116,9 @@ class Fast:
             np.ascontiguousarray(problem.V.T),
             _NO_GAPS if problem.observed is None else np.ascontiguousarray(problem.observed.T),
             np.ascontiguousarray(problem.W.T),
-            tuple(walk.gram),
+            tuple(iteration.gram),
             H0 is None,
-            (walk.l1, walk.l2),
+            (iteration.l1, iteration.l2),
             tuple(map(dtype, limits)),
             _RELAXATION,
             max(self.tol, _ROUGH) if self.exit == "gap" else self.tol,
@@ -129,7 +130,7 @@ class Fast:
 
 
 class _Alternation:
-    def __init__(self, problem: Problem, shared: Array, newton: bool) -> None:
+    def __init__(self, problem: RobustProblem, shared: Array, newton: bool) -> None:
         self.whole = shared
         coefficients: tuple[float, float] | None = getattr(problem.penalty, "coefficients", None)
         self.exact = coefficients is not None
@@ -139,12 +140,12 @@ class _Alternation:
         self.newton = newton
         self.steps = 0
 
-    def start(self, problem: Problem) -> Array:
+    def start(self, problem: RobustProblem) -> Array:
         """Return codes that are good if there are no outliers."""
         H = np.zeros((problem.W.shape[1], problem.V.shape[1]))
         return self._codes(problem, self.gram, times(problem.W.T, problem.V), H, 1.0)
 
-    def step(self, problem: Problem, H: Array, point: Point) -> Array:
+    def step(self, problem: RobustProblem, H: Array, point: Point) -> Array:
         """Return the codes that are best for the outliers of the last ones."""
         self.steps += 1
         if self.passive is None:
@@ -167,7 +168,7 @@ class _Alternation:
             self.passive = self.passive.T[columns].T
         self.gram = self.gram.of(columns)
 
-    def _codes(self, problem: Problem, gram: Gram, C: Array, H: Array, relax: float) -> Array:
+    def _codes(self, problem: RobustProblem, gram: Gram, C: Array, H: Array, relax: float) -> Array:
         """Minimise h'Gh/2 - c'h + relax omega(h), what is quadratic in omega being part of G."""
         if self.exact:
             new, self.passive, _ = nnls(gram, C - relax * self.l1, self.passive)
@@ -179,7 +180,7 @@ class _Alternation:
         codes: Array = new.astype(problem.V.dtype)
         return codes
 
-    def _newton(self, problem: Problem, H: Array, point: Point, slope: Array) -> Array:
+    def _newton(self, problem: RobustProblem, H: Array, point: Point, slope: Array) -> Array:
         """Minimise the quadratic model on the entries where the envelope is curved."""
         curved = problem.outliers.curvature(point.Z)  # type: ignore[attr-defined]
         if problem.observed is not None:
@@ -195,7 +196,7 @@ class _Alternation:
         return self._codes(problem, gram, slope - self.l2 * H + _apply(gram, H), H, 1.0)
 
 
-def _best(problem: Problem, H: Array, new: Array, target: Array) -> Array:
+def _best(problem: RobustProblem, H: Array, new: Array, target: Array) -> Array:
     """Return the best, for each sample, of ``new`` and of the points between H and target."""
     least = problem.at(new).loss
     for step in _STEPS:
@@ -217,7 +218,7 @@ def _kept_grams(W: Array, kept: Mask, whole: Array, grams: Array) -> None:
     _kernels.kept_grams(wide, rows, whole, _ENOUGH, grams)
 
 
-def _prepare(problem: Problem, whole: Array, l2: float) -> Gram:
+def _prepare(problem: RobustProblem, whole: Array, l2: float) -> Gram:
     """Return the Gram matrix of all samples, and of each with gaps its own, plus l2."""
     ridge = l2 * np.eye(len(whole))
     if problem.observed is None:

@@ -9,10 +9,10 @@ from thalweg._typing import Array, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
-from thalweg.encoders._pieces import encode_pieces
-from thalweg.encoders._run import take
-from thalweg.encoders.fidelity import Fidelity, coefficients
-from thalweg.encoders.sparse_fidelity import fidelity_of
+from thalweg.encoders._iteration import encode_divergence_chunks
+from thalweg.encoders.columns import take_columns
+from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients
+from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers.multiplicative import rescale
@@ -60,43 +60,45 @@ class Multiplicative:
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)
-        return encode_pieces(fidelity_of(self.loss, V, W, observed, l1, l2), H0, self._run)
+        return encode_divergence_chunks(
+            make_divergence_problem(self.loss, V, W, observed, l1, l2), H0, self._run
+        )
 
-    def _run(self, fidelity: Fidelity, H: Array) -> Codes:
+    def _run(self, problem: DivergenceProblem, H: Array) -> Codes:
         result, alive = H.copy(order="F"), np.arange(H.shape[1])
         solved = np.zeros(alive.size, dtype=np.bool_)
-        whole, P = fidelity, fidelity.model(H)
-        value = fidelity.value(P, H)
+        whole, P = problem, problem.model(H)
+        value = problem.value(P, H)
         for _ in range(self.max_iter):
-            H = multiply(fidelity, H, P)
-            P = fidelity.model(H)
-            previous, value = value, fidelity.value(P, H)
+            H = multiply(problem, H, P)
+            P = problem.model(H)
+            previous, value = value, problem.value(P, H)
             result.T[alive] = H.T
             still = previous - value <= self.tol * value
             if still.any():
                 solved[alive[still]] = True
                 rest = np.flatnonzero(~still)
-                alive, value, fidelity = alive[rest], value[rest], fidelity.take(rest)
-                H, P = take(H, rest), fidelity.model(take(H, rest))
+                alive, value, problem = alive[rest], value[rest], problem.take(rest)
+                H, P = take_columns(H, rest), problem.model(take_columns(H, rest))
             if alive.size == 0:
                 break
         return whole.codes(result, solved)
 
 
-def multiply(fidelity: Fidelity, H: Array, P: Array) -> Array:
+def multiply(problem: DivergenceProblem, H: Array, P: Array) -> Array:
     """Return the codes after one multiplicative update from H, where the model is P.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thalweg.divergences.kl import KL
-    >>> from thalweg.encoders.fidelity import Fidelity
+    >>> from thalweg.encoders.divergence_problem import DivergenceProblem
     >>> from thalweg.encoders.multiplicative import multiply
-    >>> fidelity = Fidelity(KL(), np.array([[1.0], [3.0]]), np.ones((2, 1)), None)
+    >>> problem = DivergenceProblem(KL(), np.array([[1.0], [3.0]]), np.ones((2, 1)), None)
     >>> H = np.ones((1, 1))
-    >>> multiply(fidelity, H, fidelity.model(H))
+    >>> multiply(problem, H, problem.model(H))
     array([[2.]])
     """
-    neg, pos = fidelity.split(P)
-    l2 = H * H.dtype.type(fidelity.l2) if fidelity.l2 else 0.0
-    return H * rescale(neg, pos, fidelity.loss.growth, fidelity.l1, l2)
+    neg, pos = problem.split(P)
+    l2 = H * H.dtype.type(problem.l2) if problem.l2 else 0.0
+    return H * rescale(neg, pos, problem.loss.growth, problem.l1, l2)

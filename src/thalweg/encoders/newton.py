@@ -10,10 +10,9 @@ from thalweg._typing import Array, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
-from thalweg.encoders._pieces import encode_pieces
-from thalweg.encoders._problem import times
-from thalweg.encoders._run import take
-from thalweg.encoders.fidelity import Fidelity, coefficients
+from thalweg.encoders._iteration import encode_divergence_chunks
+from thalweg.encoders.columns import take_columns, times
+from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients
 from thalweg.encoders.multiplicative import multiply
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
@@ -78,20 +77,20 @@ class Newton:
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)
-        fidelity = Fidelity(self.loss, V, W, observed, l1, l2)
-        return encode_pieces(fidelity, H0, self._run, width=W.shape[1] ** 2 // 4)
+        problem = DivergenceProblem(self.loss, V, W, observed, l1, l2)
+        return encode_divergence_chunks(problem, H0, self._run, n_work=W.shape[1] ** 2 // 4)
 
-    def _run(self, fidelity: Fidelity, H: Array) -> Codes:
+    def _run(self, problem: DivergenceProblem, H: Array) -> Codes:
         for _ in range(_WARM):
-            H = multiply(fidelity, H, fidelity.model(H))
+            H = multiply(problem, H, problem.model(H))
         result, alive = H.copy(order="F"), np.arange(H.shape[1])
         solved = np.zeros(alive.size, dtype=np.bool_)
-        whole, P = fidelity, fidelity.model(H)
-        value = fidelity.value(P, H)
+        whole, P = problem, problem.model(H)
+        value = problem.value(P, H)
         negligible = _NOTHING * value
         before: Array | None = None
         for _ in range(self.max_iter):
-            H, P, fall, surprise = _step(fidelity, H, P, value)
+            H, P, fall, surprise = _step(problem, H, P, value)
             result.T[alive] = H.T
             value = value - fall
             left = _left(before, fall) if before is not None else surprise
@@ -101,7 +100,7 @@ class Newton:
                 solved[alive[still]] = True
                 rest = np.flatnonzero(~still)
                 alive, value, before = alive[rest], value[rest], fall[rest]
-                fidelity, H, P = fidelity.take(rest), take(H, rest), take(P, rest)
+                problem, H, P = problem.take(rest), take_columns(H, rest), take_columns(P, rest)
             if alive.size == 0:
                 break
         return whole.codes(result, solved)
@@ -116,44 +115,44 @@ def _left(before: Array, fall: Array) -> Array:
 
 
 def _step(
-    fidelity: Fidelity, H: Array, P: Array, value: Array
+    problem: DivergenceProblem, H: Array, P: Array, value: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return codes and model after a step, the fall of the objective, and how it surprised.
 
     The surprise is the difference from the fall of the quadratic model: zero if that is exact.
     """
-    slope = times(fidelity.W.T, fidelity.grad(P)) + H.dtype.type(fidelity.l1)
-    if fidelity.l2:
-        slope += H.dtype.type(fidelity.l2) * H
-    curvature = fidelity.curvature(P, _STEEPEST)
-    move = quadratic_minimum(fidelity, H, slope, curvature).astype(H.dtype, copy=False) - H
+    slope = times(problem.W.T, problem.grad(P)) + H.dtype.type(problem.l1)
+    if problem.l2:
+        slope += H.dtype.type(problem.l2) * H
+    curvature = problem.curvature(P, _STEEPEST)
+    move = quadratic_minimum(problem, H, slope, curvature).astype(H.dtype, copy=False) - H
     promised = -np.einsum("kb,kb->b", slope, move)
-    tried, model, reached, short = _search(fidelity, H, move, value, promised)
+    tried, model, reached, short = _search(problem, H, move, value, promised)
     if short.any():
         # Where the quadratic is of no use (an entry hardly explained, a kink), a multiplicative
         # update never fails; where nothing is left but rounding, a sample stays.
         stuck = short & (np.abs(promised) > _NOTHING * value)
-        tried = np.where(stuck, _multiplied(fidelity, H), np.where(short, H, tried))
-        model = fidelity.model(tried)
-        reached = fidelity.value(model, tried)
+        tried = np.where(stuck, _multiplied(problem, H), np.where(short, H, tried))
+        model = problem.model(tried)
+        reached = problem.value(model, tried)
     bend = np.sum(curvature * (model - P) ** 2, axis=0)
-    bend += fidelity.l2 * np.sum((tried - H) ** 2, axis=0)
+    bend += problem.l2 * np.sum((tried - H) ** 2, axis=0)
     expected = -np.einsum("kb,kb->b", slope, tried - H) - 0.5 * bend
     fall = value - reached
     # Weights that majorise a robust loss have little to do with how it bends.
-    trusted = not getattr(fidelity.loss, "half_quadratic", False)
+    trusted = not getattr(problem.loss, "half_quadratic", False)
     surprise = np.abs(fall - expected) if trusted else fall
     return tried, model, fall, np.where(short, _SLOWEST / (1.0 - _SLOWEST) * fall, surprise)
 
 
-def _multiplied(fidelity: Fidelity, H: Array) -> Array:
+def _multiplied(problem: DivergenceProblem, H: Array) -> Array:
     """Return the codes after a multiplicative update, for which none may be zero."""
     H = np.maximum(H, H.dtype.type(_SEED) * H.mean(axis=0))
-    return multiply(fidelity, H, fidelity.model(H))
+    return multiply(problem, H, problem.model(H))
 
 
 def _search(
-    fidelity: Fidelity, H: Array, move: Array, value: Array, promised: Array
+    problem: DivergenceProblem, H: Array, move: Array, value: Array, promised: Array
 ) -> tuple[Array, Array, Array, Mask]:
     """Halve the step of each sample until its objective falls by a share of what was promised.
 
@@ -163,8 +162,8 @@ def _search(
     hopeless = ~(promised > 0.0)
     for _ in range(_HALVINGS):
         tried = H + step * move
-        model = fidelity.model(tried)
-        reached = fidelity.value(model, tried)
+        model = problem.model(tried)
+        reached = problem.value(model, tried)
         short = ~(reached <= value - _ARMIJO * step * promised)
         if not (short & ~hopeless).any():
             break
@@ -172,20 +171,22 @@ def _search(
     return tried, model, reached, short | hopeless
 
 
-def quadratic_minimum(fidelity: Fidelity, H: Array, slope: Array, curvature: Array) -> Array:
+def quadratic_minimum(
+    problem: DivergenceProblem, H: Array, slope: Array, curvature: Array
+) -> Array:
     """Return the nonnegative minimum of the quadratic with this slope at H and this curvature.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thalweg.divergences.squared_l2 import SquaredL2
-    >>> from thalweg.encoders.fidelity import Fidelity
+    >>> from thalweg.encoders.divergence_problem import DivergenceProblem
     >>> from thalweg.encoders.newton import quadratic_minimum
-    >>> fidelity = Fidelity(SquaredL2(), np.array([[1.0], [3.0]]), np.ones((2, 1)), None)
-    >>> quadratic_minimum(fidelity, np.ones((1, 1)), np.array([[-2.0]]), np.ones((1, 1)))
+    >>> problem = DivergenceProblem(SquaredL2(), np.array([[1.0], [3.0]]), np.ones((2, 1)), None)
+    >>> quadratic_minimum(problem, np.ones((1, 1)), np.array([[-2.0]]), np.ones((1, 1)))
     array([[2.]])
     """
-    W, l2 = fidelity.W, fidelity.l2
+    W, l2 = problem.W, problem.l2
     K = len(H)
     if curvature.shape[1] == 1:
         G = (W * curvature).T @ W + l2 * np.eye(K, dtype=W.dtype)
@@ -193,7 +194,7 @@ def quadratic_minimum(fidelity: Fidelity, H: Array, slope: Array, curvature: Arr
     if curvature.shape[0] == 1 and l2 == 0.0 and (curvature > 0.0).all():
         G = W.T @ W
         return nnls(prepare(G), G @ H - slope / curvature)[0]
-    weights = np.ascontiguousarray(np.broadcast_to(curvature, fidelity.V.shape).T, dtype=W.dtype)
+    weights = np.ascontiguousarray(np.broadcast_to(curvature, problem.V.shape).T, dtype=W.dtype)
     G = np.zeros((len(weights), K, K), dtype=W.dtype)
     _kernels.weighted_grams(weights, np.ascontiguousarray(W), W.dtype.type(0), W.dtype.type(1), G)
     diagonal = np.einsum("bkk->bk", G)

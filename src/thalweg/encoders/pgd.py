@@ -7,9 +7,10 @@ import numpy as np
 
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
-from thalweg.encoders._problem import Point, Problem, times
-from thalweg.encoders._ridge import ridge_codes
-from thalweg.encoders._run import Exit, StoppingRule, encode_chunks
+from thalweg.encoders._iteration import Exit, StoppingRule, encode_chunks
+from thalweg.encoders._robust_problem import Point, RobustProblem
+from thalweg.encoders.columns import times
+from thalweg.encoders.initial_codes import ridge_codes
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
@@ -66,11 +67,11 @@ class Pgd:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         rule = StoppingRule(self.tol, self.exit, self.max_iter, every=25)
         L = float(np.linalg.norm(W, 2)) ** 2
-        walk = _Descent(self.kappa / L if L > 0.0 else 1.0)
+        iteration = _Descent(self.kappa / L if L > 0.0 else 1.0)
         return encode_chunks(
-            Problem(V, W, observed, self.outliers, self.penalty),
+            RobustProblem(V, W, observed, self.outliers, self.penalty),
             H0,
-            lambda problem, start: rule.run(problem, walk, start),
+            lambda problem, start: rule.run(problem, iteration, start),
         )
 
 
@@ -78,11 +79,11 @@ class _Descent:
     def __init__(self, step: float) -> None:
         self.eta = step
 
-    def start(self, problem: Problem) -> Array:
+    def start(self, problem: RobustProblem) -> Array:
         """Return codes near least squares: from zero, 50 steps end far from the optimum."""
         return ridge_codes(problem.V, problem.W, problem.observed, problem.penalty)
 
-    def step(self, problem: Problem, H: Array, point: Point) -> Array:
+    def step(self, problem: RobustProblem, H: Array, point: Point) -> Array:
         """Return the codes after a step down the gradient and back into the set."""
         slope = times(problem.W.T, point.E)
         return problem.penalty.prox(H + self.eta * slope, self.eta)  # [O] (13), (15)

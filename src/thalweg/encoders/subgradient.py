@@ -14,10 +14,9 @@ from thalweg.divergences.l1 import L1
 from thalweg.divergences.mahalanobis import Mahalanobis
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Codes
-from thalweg.encoders._pieces import encode_pieces
-from thalweg.encoders._problem import times
-from thalweg.encoders._run import take
-from thalweg.encoders.fidelity import Fidelity, coefficients
+from thalweg.encoders._iteration import encode_divergence_chunks
+from thalweg.encoders.columns import take_columns, times
+from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
@@ -111,7 +110,9 @@ class Subgradient:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)
         run = self._seek if self._rule() == "polyak" else self._descend
-        return encode_pieces(Fidelity(self.loss, V, W, observed, l1, l2), H0, run)
+        return encode_divergence_chunks(
+            DivergenceProblem(self.loss, V, W, observed, l1, l2), H0, run
+        )
 
     def _rule(self) -> str:
         bounded = isinstance(self.loss, _BOUNDED)
@@ -124,19 +125,19 @@ class Subgradient:
             )
         return self.step
 
-    def _start(self, fidelity: Fidelity, H: Array) -> "_Point":
+    def _start(self, problem: DivergenceProblem, H: Array) -> "_Point":
         """Return the first point, with the ends of H and the constant step for each sample."""
-        level = fidelity.start()[0]
+        level = problem.start()[0]
         level = np.ones_like(level) if self.absolute else level
         limits = [self.low * level, self.high * level]
         if self._rule() == "constant":  # [D] V-C, beta = 1 / L
-            largest = _largest(fidelity, fidelity.curvature(fidelity.V, np.inf), _ROUNDS)
+            largest = _largest(problem, problem.curvature(problem.V, np.inf), _ROUNDS)
             limits.append(np.broadcast_to(_inverse(largest), level.shape))
         empty = np.empty(0, H.dtype)
-        return _Point(fidelity, H, empty, empty, np.array(limits, H.dtype)).at(H)
+        return _Point(problem, H, empty, empty, np.array(limits, H.dtype)).at(H)
 
-    def _descend(self, fidelity: Fidelity, H: Array) -> Codes:
-        point = self._start(fidelity, H)
+    def _descend(self, problem: DivergenceProblem, H: Array) -> Codes:
+        point = self._start(problem, H)
         armijo = partial(_armijo, trial=1.0 if self.absolute else None)
         advance = _constant if self._rule() == "constant" else armijo
         result, alive = point.H.copy(order="F"), np.arange(H.shape[1])
@@ -153,10 +154,10 @@ class Subgradient:
                 alive, point = alive[rest], point.take(rest)
             if alive.size == 0:
                 break
-        return fidelity.codes(result, solved)
+        return problem.codes(result, solved)
 
-    def _seek(self, fidelity: Fidelity, H: Array) -> Codes:
-        point = self._start(fidelity, H)
+    def _seek(self, problem: DivergenceProblem, H: Array) -> Codes:
+        point = self._start(problem, H)
         result, alive = point.H.copy(order="F"), np.arange(H.shape[1])
         solved = np.zeros(alive.size, dtype=np.bool_)
         aim = _Aim.below(point.value)
@@ -166,7 +167,7 @@ class Subgradient:
             result.T[alive[better]] = point.H.T[better]
             aim, tired = aim.after(point.value)
             if tired.any():
-                point = point.at(np.where(tired, take(result, alive), point.H))
+                point = point.at(np.where(tired, take_columns(result, alive), point.H))
             done = stuck | (aim.delta <= self.tol * (1.0 if self.absolute else aim.best))
             if done.any():
                 solved[alive[done]] = True
@@ -174,7 +175,7 @@ class Subgradient:
                 alive, point, aim = alive[rest], point.take(rest), aim.take(rest)
             if alive.size == 0:
                 break
-        return fidelity.codes(result, solved)
+        return problem.codes(result, solved)
 
 
 class _Aim(NamedTuple):
@@ -212,7 +213,7 @@ class _Aim(NamedTuple):
 class _Point(NamedTuple):
     """Where some samples are; ``limits`` are the ends of H and, if constant, the step."""
 
-    fidelity: Fidelity
+    problem: DivergenceProblem
     H: Array
     P: Array
     value: Array
@@ -221,19 +222,19 @@ class _Point(NamedTuple):
     def at(self, H: Array) -> "_Point":
         """Return the samples at the nearest codes in their box."""
         H = np.clip(H, self.limits[0], self.limits[1])
-        P = self.fidelity.model(H)
-        return self._replace(H=H, P=P, value=self.fidelity.value(P, H))
+        P = self.problem.model(H)
+        return self._replace(H=H, P=P, value=self.problem.value(P, H))
 
     def slope(self) -> Array:
         """Return a subgradient in the codes."""
-        slope = times(self.fidelity.W.T, self.fidelity.grad(self.P))
-        slope += slope.dtype.type(self.fidelity.l1)
-        return slope + slope.dtype.type(self.fidelity.l2) * self.H if self.fidelity.l2 else slope
+        slope = times(self.problem.W.T, self.problem.grad(self.P))
+        slope += slope.dtype.type(self.problem.l1)
+        return slope + slope.dtype.type(self.problem.l2) * self.H if self.problem.l2 else slope
 
     def take(self, columns: Indices) -> "_Point":
         """Return some of the samples."""
-        parts = (take(X, columns) for X in (self.H, self.P, self.value, self.limits))
-        return _Point(self.fidelity.take(columns), *parts)
+        parts = (take_columns(X, columns) for X in (self.H, self.P, self.value, self.limits))
+        return _Point(self.problem.take(columns), *parts)
 
 
 def _constant(point: _Point) -> _Point:
@@ -262,9 +263,9 @@ def _armijo(point: _Point, trial: float | None = None) -> _Point:
 
 def _first_trial(point: _Point) -> Array:
     """Return a step for each sample that is too long rather than too short."""
-    curvature = point.fidelity.curvature(point.P, np.inf)
+    curvature = point.problem.curvature(point.P, np.inf)
     curvature = np.where(point.limits[1] > 0.0, curvature, 0.0)  # of nothing it may be infinite
-    first = _FIRST * _inverse(_largest(point.fidelity, curvature, rounds=1))
+    first = _FIRST * _inverse(_largest(point.problem, curvature, rounds=1))
     return np.broadcast_to(first, point.value.shape).copy()
 
 
@@ -280,13 +281,13 @@ def _polyak(point: _Point, level: Array) -> tuple[_Point, Mask]:
     return point.at(point.H - (point.value - level) * _inverse(size) * slope), size == 0.0
 
 
-def _largest(fidelity: Fidelity, curvature: Array, rounds: int) -> Array:
+def _largest(problem: DivergenceProblem, curvature: Array, rounds: int) -> Array:
     """Return a bound on the largest eigenvalue of W' diag(c) W + l2 I for each sample.
 
     For a nonnegative matrix G and any x > 0 it is at most max (G x) / x; powers of G make it
     tight.
     """
-    W, l2 = fidelity.W, fidelity.W.dtype.type(fidelity.l2)
+    W, l2 = problem.W, problem.W.dtype.type(problem.l2)
     x = np.ones((W.shape[1], curvature.shape[1]), W.dtype)
     bound: Array = np.full(x.shape[1], np.inf, W.dtype)
     for _ in range(rounds):

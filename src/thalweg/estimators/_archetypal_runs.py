@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from thalweg._typing import Mask
-from thalweg.archetypes import Problem, Rows, State
-from thalweg.archetypes.descent import Ended, Watch
+from thalweg.archetypes import DataMatrix, Problem, State
+from thalweg.archetypes.block_descent import Ended, Watch
+from thalweg.archetypes.continuation import Continuation, Refill, Stop
 from thalweg.archetypes.local_search import LocalSearch
-from thalweg.archetypes.path import Path, Refill, Stop
 
 __all__ = ["Planned", "Run", "completed", "refilled"]
 
@@ -22,7 +22,7 @@ class Run(NamedTuple):
     name: str
     stops: tuple[Stop, ...]
     ended: Ended
-    rows: Rows
+    rows: DataMatrix
 
     def searched(self, problem: Problem, search: LocalSearch, watch: Watch) -> "Run":
         """Return the run after a local search; its last stop takes that in."""
@@ -37,7 +37,7 @@ class Planned(NamedTuple):
     """A start, its path, and the search at the end of it."""
 
     name: str
-    path: Path
+    path: Continuation
     search: LocalSearch
     start: Callable[[], State]
 
@@ -46,19 +46,19 @@ class Planned(NamedTuple):
         return run.searched(problem, self.search, watch)
 
 
-def refilled(observed: Mask | None, rows: Rows, state: State) -> Rows:
+def refilled(observed: Mask | None, rows: DataMatrix, state: State) -> DataMatrix:
     """Put the low-rank part into gaps."""
-    return rows if observed is None else Rows(np.where(observed, rows.X, state.W @ state.H))
+    return rows if observed is None else DataMatrix(np.where(observed, rows.X, state.W @ state.H))
 
 
-def completed(X: Any) -> tuple[Rows, Mask | None]:
+def completed(X: Any) -> tuple[DataMatrix, Mask | None]:
     """Return the data with the mean of their feature in gaps, and where there is none."""
     values = X.data if sparse.issparse(X) else X
     if not np.isnan(np.sum(values, dtype=np.float64)):
-        return Rows.of(X), None
+        return DataMatrix.of(X), None
     # sums are rounded alike whatever the order in memory
     dense = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
     observed = ~np.isnan(dense)
     known = np.where(observed, dense, 0.0)
     means = known.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
-    return Rows.of(np.where(observed, known, means)), observed
+    return DataMatrix.of(np.where(observed, known, means)), observed

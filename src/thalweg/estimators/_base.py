@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
-from thalweg.encoders._problem import MOST_AT_ONCE
+from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.estimators._code_prior import CodePrior, empty_prior, look, merged
 from thalweg.estimators._input import Batch, as_batch, check_codes, check_data, filled
 from thalweg.estimators._threads import few_threads
@@ -223,7 +223,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         solved = True
         for start in range(0, X.shape[0], rows):
             batch = self._batch(X[start : start + rows])
-            with few_threads(X.shape[1], len(self.components_), min(rows, MOST_AT_ONCE)):
+            with few_threads(X.shape[1], len(self.components_), min(rows, MAX_CHUNK_SIZE)):
                 codes = encoder.encode(batch.V, W, observed=batch.observed)
             solved &= bool(codes.solved.all())
             yield batch, codes

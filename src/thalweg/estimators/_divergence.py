@@ -11,12 +11,12 @@ from thalweg.divergences import Divergence
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Encoder
-from thalweg.encoders.counts import Counts
+from thalweg.encoders.divergence_problem import coefficients
 from thalweg.encoders.fast import Fast
-from thalweg.encoders.fidelity import coefficients
 from thalweg.encoders.multiplicative import Multiplicative
 from thalweg.encoders.newton import Newton
-from thalweg.encoders.sparse_fidelity import suits_sparse
+from thalweg.encoders.sparse_divergence_problem import supports_sparse
+from thalweg.encoders.sparse_kl import SparseKL
 from thalweg.errors import ParameterError
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._base import Factorization
@@ -26,7 +26,7 @@ from thalweg.estimators._start import frozen_columns, scaled_dictionary
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
-from thalweg.updates.gauge import lowest
+from thalweg.updates.atom_scaling import lowest
 
 __all__ = ["Diverging"]
 
@@ -67,13 +67,13 @@ class Diverging(Factorization):
         if isinstance(loss, Huber):  # it is the envelope of the l1 norm of outliers
             return Fast(outliers=L1(float(loss.alpha or 0.0)), penalty=penalty, tol=tol)
         if self.sparse_ and isinstance(loss, KL) and coefficients(penalty)[1] == 0.0:
-            return Counts(penalty=penalty, tol=tol)
+            return SparseKL(penalty=penalty, tol=tol)
         if self.sparse_:
             return Multiplicative(loss=loss, penalty=penalty, tol=0.1 * tol, max_iter=1000)
         return Newton(loss=loss, penalty=penalty, tol=tol)
 
     def _encoder_with(self, penalty: Prox) -> Encoder | None:
-        if isinstance(self._encoder(), Counts) and self._code_penalty() == Orthant():
+        if isinstance(self._encoder(), SparseKL) and self._code_penalty() == Orthant():
             return Newton(loss=self.loss_, penalty=penalty, tol=self.tol)
         return super()._encoder_with(penalty)
 
@@ -95,7 +95,7 @@ class Diverging(Factorization):
         values = _values(rows)
         size = max(rows.shape[0] * rows.shape[1], 1)
         dense = np.count_nonzero(values) >= _SPARSE * size
-        self.sparse_ = bool(suits_sparse(self.loss_) and not dense)
+        self.sparse_ = bool(supports_sparse(self.loss_) and not dense)
         mean = float(np.nansum(values, dtype=np.float64)) / size
         self.floor_ = 0.0 if self.loss_.domain.closed else _SILENCE * mean or 1.0
 

@@ -9,8 +9,7 @@ from thalweg._checks import generator
 from thalweg._rooms import resolve
 from thalweg.errors import ParameterError
 from thalweg.estimators._input import whole_number
-from thalweg.prox import Prox
-from thalweg.prox._entries import Entries
+from thalweg.prox import EntrywiseBox, Prox
 from thalweg.prox.group_lasso import GroupLasso
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
@@ -123,7 +122,7 @@ def entry_bounds(spec: Any, shape: tuple[int, int]) -> Prox:
             f"an array of length {shape[1]} or one of shape {shape}, got ({', '.join(found)}). "
             "Use (lower, upper), with components as rows."
         )
-    return Entries(np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T))
+    return EntrywiseBox(np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T))
 
 
 def code_penalty(spec: Any, n_components: int) -> Prox:

@@ -10,7 +10,7 @@ from thalweg._typing import Array
 from thalweg.errors import ParameterError
 from thalweg.estimators._input import Batch, as_numbers, in_words
 from thalweg.prox import Prox
-from thalweg.updates.gauge import put_into
+from thalweg.updates.atom_scaling import put_into
 
 __all__ = ["dictionary", "frozen_columns", "given", "scaled_dictionary"]
 

@@ -12,8 +12,8 @@ from thalweg._typing import Array
 from thalweg.divergences import HalfQuadratic
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.l1 import L1
-from thalweg.encoders._problem import times
-from thalweg.encoders.fidelity import coefficients
+from thalweg.encoders.columns import times
+from thalweg.encoders.divergence_problem import coefficients
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._divergence import Diverging
 from thalweg.estimators._input import Batch, check_data

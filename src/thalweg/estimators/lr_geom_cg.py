@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from thalweg.completion import Completion, lr_geom_cg as room
+from thalweg.completion import Completion
+from thalweg.completion.riemannian_cg import RiemannianCG
 from thalweg.encoders import Encoder
 from thalweg.estimators._completion import Completing
 from thalweg.estimators._parameters import check_count, check_positive
@@ -74,7 +75,7 @@ class LRGeomCG(Completing):
 
     def _method(self) -> Completion:
         cap = check_count("max_iter", self.max_iter)
-        return room.LRGeomCG(check_positive("tol", self.tol), cap)
+        return RiemannianCG(check_positive("tol", self.tol), cap)
 
     def _encoder(self) -> Encoder:
         return LeastSquares()

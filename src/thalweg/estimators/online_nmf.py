@@ -10,7 +10,7 @@ from sklearn.base import clone
 from thalweg._typing import Array
 from thalweg.divergences.huber import Huber
 from thalweg.encoders import Codes, Encoder
-from thalweg.encoders.fidelity import coefficients
+from thalweg.encoders.divergence_problem import coefficients
 from thalweg.encoders.multiplicative import Multiplicative as MultiplicativeCodes
 from thalweg.encoders.subgradient import Subgradient as SubgradientCodes
 from thalweg.errors import ParameterError
@@ -21,8 +21,8 @@ from thalweg.estimators._streaming import Progress, Streaming
 from thalweg.prox import Prox
 from thalweg.prox.box import Box
 from thalweg.updates import DictionaryUpdate
-from thalweg.updates.curved import Curved
 from thalweg.updates.multiplicative import Multiplicative
+from thalweg.updates.second_order import SecondOrderSurrogate
 from thalweg.updates.subgradient import Subgradient
 from thalweg.updates.surrogate import Surrogate
 
@@ -205,7 +205,7 @@ class OnlineNMF(Diverging, Streaming):
         common |= {"loss": self.loss_, "code_l1": l1, "code_l2": l2}
         large = self.n_features_in_ * int(self.n_components) ** 2 > _LARGEST
         multiplicative = solver == "mu" or self.sparse_ or large
-        return Multiplicative(**common) if multiplicative else Curved(**common)
+        return Multiplicative(**common) if multiplicative else SecondOrderSurrogate(**common)
 
     def _prepare(self, X: Any) -> None:
         super()._prepare(X)

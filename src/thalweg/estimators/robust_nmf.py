@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.encoders._problem import MOST_AT_ONCE
+from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import Batch, as_batch, check_data
 from thalweg.estimators._noise import measure
@@ -163,7 +163,7 @@ class RobustNMF(Robust):
             X = check_data(self, X, reset=True)
             batch, cap = as_batch(X), parameters.check_count("max_iter", self.max_iter)
             count = parameters.check_count("n_components", self.n_components)
-            shape = X.shape[1], count, min(X.shape[0], MOST_AT_ONCE)
+            shape = X.shape[1], count, min(X.shape[0], MAX_CHUNK_SIZE)
             with few_threads(*shape):
                 W = self._begin(batch, parameters.generator(self.random_state))
             method = self._method(count)

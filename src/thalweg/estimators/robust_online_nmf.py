@@ -7,7 +7,7 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
-from thalweg.encoders._problem import times
+from thalweg.encoders.columns import times
 from thalweg.estimators import _parameters as parameters
 from thalweg.estimators._input import Batch
 from thalweg.estimators._robust import Robust

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.completion import Completed, Completion, rpca_gd as room
+from thalweg.completion import Completed, Completion
+from thalweg.completion.factored_gradient_descent import FactoredGradientDescent
 from thalweg.encoders import Encoder
 from thalweg.estimators._completion import Completing
 from thalweg.estimators._parameters import check_count, check_positive
@@ -97,7 +98,7 @@ class RPCAGD(Completing):
         self.random_state = random_state
 
     def _method(self) -> Completion:
-        return room.RPCAGD(
+        return FactoredGradientDescent(
             self.outlier_share,
             self.slack,
             self.incoherence,

@@ -9,14 +9,14 @@ from typing import Any, Self, cast
 import numpy as np
 
 from thalweg._typing import Array, Indices, Mask
-from thalweg.archetypes import Point, Problem, Rows, State, starts
+from thalweg.archetypes import DataMatrix, Point, Problem, State, initialisation
+from thalweg.archetypes.block_descent import Descent
 from thalweg.archetypes.certificate import Certificate
-from thalweg.archetypes.codes import SimplexCodes
-from thalweg.archetypes.constrained import Constrained, solve_constrained
-from thalweg.archetypes.descent import Descent
+from thalweg.archetypes.constrained_problem import Constrained, solve_constrained
+from thalweg.archetypes.continuation import Continuation, Stop
 from thalweg.archetypes.local_search import LocalSearch
-from thalweg.archetypes.outer import OuterApproximation
-from thalweg.archetypes.path import Path, Stop
+from thalweg.archetypes.outer_approximation import OuterApproximation
+from thalweg.archetypes.simplex_codes import SimplexCodes
 from thalweg.archetypes.support_relaxation import widen
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
@@ -117,7 +117,7 @@ class SparseArchetypalNMF(Factorization):
     objective_ : float
         What is minimised, a sum over samples. While the fit runs it is that of the problem on
         the path. Of the constrained form, |components_ - hull|^2.
-    path_ : tuple of thalweg.archetypes.path.Stop
+    path_ : tuple of thalweg.archetypes.continuation.Stop
         The problems on the way, with their archetypes; the last one is the one asked for. Not of
         the constrained form.
     stationarity_ : float
@@ -246,7 +246,7 @@ class SparseArchetypalNMF(Factorization):
             planned = self._plan(rows)
         return self._carry_out(*planned, observed, X.dtype)
 
-    def _plan(self, rows: Rows) -> tuple[Problem, list[Planned]]:
+    def _plan(self, rows: DataMatrix) -> tuple[Problem, list[Planned]]:
         """Check the parameters; return the problem, and where to begin."""
         count = parameters.check_count("n_components", self.n_components)
         m, n = rows.shape
@@ -277,7 +277,7 @@ class SparseArchetypalNMF(Factorization):
     def _constrained(self, problem: Problem, runs: list[Planned], observed: Mask | None) -> Self:
         """Solve (3) from each start, and keep the best."""
         alpha, descent = float(cast("float", self.alpha)), self._descent()
-        rows, found = dict[str, Rows](), dict[str, Constrained]()
+        rows, found = dict[str, DataMatrix](), dict[str, Constrained]()
         for name, path, _, start in runs:
             rows[name], state = problem.rows, start()
             if observed is not None:
@@ -356,7 +356,7 @@ class SparseArchetypalNMF(Factorization):
         trials = parameters.check_whole("swap_trials", self.swap_trials)
         return LocalSearch(trials if self.local_search else 0, self._descent())
 
-    def _keep_state(self, rows: Rows, state: State) -> None:
+    def _keep_state(self, rows: DataMatrix, state: State) -> None:
         H, W, T = state
         self.components_ = np.ascontiguousarray(H, dtype=self._dtype)
         self.membership_, self.hull_weights_ = W.astype(self._dtype), T.astype(self._dtype)
@@ -416,7 +416,7 @@ class SparseArchetypalNMF(Factorization):
     def _runs(self, problem: Problem, k: int) -> list[Planned]:
         """Return the starts to try, each with its path; all parameters are checked here."""
         parameters.check_callback(self.callback)
-        path = Path(parameters.check_count("path", self.path), self._descent())
+        path = Continuation(parameters.check_count("path", self.path), self._descent())
         parameters.check_positive("mip_time", self.mip_time)
         parameters.check_whole("widening", self.widening)
         search = self._search()
@@ -424,14 +424,19 @@ class SparseArchetypalNMF(Factorization):
         if not isinstance(self.start, str):
             H = given("start", self.start, (k, problem.rows.shape[1]))
             once = replace(path, count=1)  # a large weight would pull it away
-            return [Planned("given", once, search, partial(starts.around, problem.rows, H))]
+            return [Planned("given", once, search, partial(initialisation.around, problem.rows, H))]
         name = parameters.choose("start", self.start, _STARTS)
         if name != "auto":
             return [Planned(name, path, search, partial(self._start, name, problem, k, rng))]
         return list(self._automatic(problem, k, path, search, rng))
 
     def _automatic(
-        self, problem: Problem, k: int, path: Path, search: LocalSearch, rng: np.random.Generator
+        self,
+        problem: Problem,
+        k: int,
+        path: Continuation,
+        search: LocalSearch,
+        rng: np.random.Generator,
     ) -> Iterator[Planned]:
         m, n = problem.rows.shape
         for name in _TRIED[: 2 if m * n > _LARGE else None]:
@@ -442,16 +447,18 @@ class SparseArchetypalNMF(Factorization):
     def _start(self, name: str, problem: Problem, k: int, rng: np.random.Generator) -> State:
         rows = problem.rows
         if name == "zero":
-            return starts.zero(rows, k)
+            return initialisation.zero(rows, k)
         if name == "mip":
             return self._mip(problem, k)
         if name == "random":
-            return starts.around(rows, rng.random((k, rows.shape[1])) * rows.top)
+            return initialisation.around(rows, rng.random((k, rows.shape[1])) * rows.top)
         if name == "robust-projections":
-            return starts.around(rows, starts.robust_projections(rows, k))
+            return initialisation.around(rows, initialisation.robust_projections(rows, k))
         extreme = name == "projections"
-        chosen = starts.projections(rows, k) if extreme else starts.drawn(rows, k, rng)
-        return starts.around(rows, rows.take(chosen))
+        chosen = (
+            initialisation.projections(rows, k) if extreme else initialisation.drawn(rows, k, rng)
+        )
+        return initialisation.around(rows, rows.take(chosen))
 
     def _mip(self, problem: Problem, k: int) -> State:
         """Return the better of (22) and (22) around projections, by (17) after a few sweeps."""
@@ -459,7 +466,7 @@ class SparseArchetypalNMF(Factorization):
         nonzeros = problem.nonzeros or k * rows.shape[1]
         found = [
             OuterApproximation(k, anchors, seconds=seconds).run(rows, nonzeros)
-            for anchors in (None, starts.projections(rows, k))
+            for anchors in (None, initialisation.projections(rows, k))
         ]
         short = Descent(max_sweeps=_SHORT, swaps=False)
         best = min(found, key=lambda one: short.run(problem, one.state).point.objective).state
@@ -467,7 +474,7 @@ class SparseArchetypalNMF(Factorization):
         return best
 
 
-def _nearest(rows: Rows, H: Array) -> Indices:
+def _nearest(rows: DataMatrix, H: Array) -> Indices:
     """Return the number of the archetype nearest to each sample."""
     squares = np.einsum("ij,ij->i", H, H)
     nearest: Indices = np.argmin(squares[:, None] - 2.0 * rows.correlated(H), axis=0)

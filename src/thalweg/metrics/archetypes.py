@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thalweg._typing import Array
-from thalweg.archetypes.hull import nearest_in_hull
-from thalweg.archetypes.rows import Rows
+from thalweg.archetypes.data_matrix import DataMatrix
+from thalweg.archetypes.hull_projection import nearest_in_hull
 from thalweg.errors import InputError
 from thalweg.metrics._checks import matrix, require_shape
 
@@ -57,7 +57,7 @@ def hull_distance(points: ArrayLike, hull: ArrayLike) -> float:
     >>> hull_distance([[2.0, 0.5], [0.5, 0.5]], [[0, 0], [1, 0], [1, 1], [0, 1]])
     1.0
     """
-    P, corners = _complete("points", points), Rows.of(_complete("hull", hull))
+    P, corners = _complete("points", points), DataMatrix.of(_complete("hull", hull))
     require_shape("points", P, (len(P), corners.shape[1]), "hull")
     total = 0.0
     for begin in range(0, len(P), _BLOCK_SIZE):

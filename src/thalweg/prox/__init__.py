@@ -22,8 +22,9 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
+from thalweg.prox._entrywise_box import EntrywiseBox
 
-__all__ = ["Prox", "apart"]
+__all__ = ["EntrywiseBox", "Prox", "apart"]
 
 
 @runtime_checkable

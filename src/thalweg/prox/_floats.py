@@ -1,14 +1,16 @@
 """Conversion of integers and booleans to float64, shared by all proximal operators."""
 
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.prox import Prox
 
-P = TypeVar("P", bound=Prox)
+if TYPE_CHECKING:
+    from thalweg.prox import Prox
+
+P = TypeVar("P", bound="Prox")
 
 
 def floats(x: Array) -> Array:

@@ -11,8 +11,9 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from thalweg._typing import Array, Mask
 from thalweg.prox import Prox
+from thalweg.solvers._quadratic import mean_diagonal
 
-__all__ = ["MatrixSolver", "Status"]
+__all__ = ["MatrixSolver", "Status", "mean_diagonal"]
 
 
 class Status(Enum):

@@ -12,9 +12,9 @@ from thalweg.prox import Prox, apart
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
-from thalweg.solvers._quadratic import mean_diagonal
+from thalweg.solvers import mean_diagonal
 from thalweg.updates import Factors
-from thalweg.updates._batch import Sums, fill
+from thalweg.updates._batch_sums import Sums, fill
 
 __all__ = ["BatchAdmm", "BatchAdmmState"]
 

@@ -10,7 +10,7 @@ from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.fast import Fast
 from thalweg.updates import Factors
-from thalweg.updates._batch import fill
+from thalweg.updates._batch_sums import fill
 from thalweg.updates.surrogate import Statistics, Surrogate
 
 __all__ = ["BatchFast"]

@@ -10,16 +10,16 @@ from scipy import sparse
 from thalweg._typing import Array, Indices, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
-from thalweg.encoders._run import take
-from thalweg.encoders.fidelity import Fidelity
+from thalweg.encoders.columns import take_columns
+from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.encoders.multiplicative import multiply
-from thalweg.encoders.sparse_fidelity import fidelity_of
+from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.box import Box
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates.gauge import lowest, priced, sizes
+from thalweg.updates.atom_scaling import lowest, priced, sizes
 
 __all__ = ["BatchMultiplicative", "Parts"]
 
@@ -144,7 +144,7 @@ class BatchMultiplicative:
 
     def begin(self, V: Any, W: Array, observed: Mask | None = None) -> Array:
         """Return the codes of a block to begin with: equal ones for each sample."""
-        return fidelity_of(self.loss, V, W, observed).start()
+        return make_divergence_problem(self.loss, V, W, observed).start()
 
     def in_round(self, number: float) -> Self:
         """Return the method for a round; here all are alike."""
@@ -171,16 +171,16 @@ class BatchMultiplicative:
     def encode(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Array:
         """Return the codes of a block after one update."""
         new = H.copy(order="F")
-        for columns, fidelity in self._pieces(V, W, observed, H):
-            old = take(H, columns)
-            new.T[columns] = multiply(fidelity, old, fidelity.model(old)).T
+        for columns, problem in self._pieces(V, W, observed, H):
+            old = take_columns(H, columns)
+            new.T[columns] = multiply(problem, old, problem.model(old)).T
         return new
 
     def parts(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Parts:
         """Return the sums over a block's samples that the dictionary is moved by."""
         neg, pos = np.zeros_like(W), np.zeros(W.shape[1], W.dtype)
-        for columns, fidelity in self._pieces(V, W, observed, H):
-            less, more = fidelity.split_in_dictionary(take(H, columns))
+        for columns, problem in self._pieces(V, W, observed, H):
+            less, more = problem.split_in_dictionary(take_columns(H, columns))
             neg, pos = neg + less, pos + more
         nothing = np.zeros(W.shape[1], W.dtype)
         if not (self._rescales and self._penalised and H.size):
@@ -201,15 +201,15 @@ class BatchMultiplicative:
         begin, total = 0, 0.0
         for V, observed in blocks:
             mine = H[:, begin : begin + V.shape[1]]
-            for columns, fidelity in self._pieces(V, W, observed):
-                codes = take(mine, columns)
-                total += float(np.sum(self._values(fidelity, codes), dtype=np.float64))
+            for columns, problem in self._pieces(V, W, observed):
+                codes = take_columns(mine, columns)
+                total += float(np.sum(self._values(problem, codes), dtype=np.float64))
             begin += V.shape[1]
         return total / max(begin, 1)
 
-    def _values(self, fidelity: Fidelity, H: Array) -> Array:
+    def _values(self, problem: DivergenceProblem, H: Array) -> Array:
         """Return the objective of each sample."""
-        return fidelity.value(fidelity.model(H), H)
+        return problem.value(problem.model(H), H)
 
     def _placed(self, W: Array) -> tuple[Array, Array]:
         """Return W with its free columns in the set, and by how much they were too large."""
@@ -230,12 +230,12 @@ class BatchMultiplicative:
 
     def _pieces(
         self, V: Any, W: Array, observed: Mask | None, H: Array | None = None
-    ) -> Iterator[tuple[Indices | slice, Fidelity]]:
+    ) -> Iterator[tuple[Indices | slice, DivergenceProblem]]:
         """Yield the problems of a few samples at a time, without those whose codes H are zero.
 
         They stay zero and ask nothing of W; but the derivative of a loss may be infinite there.
         """
-        whole = fidelity_of(self.loss, V, W, observed, self.code_l1, self.code_l2)
+        whole = make_divergence_problem(self.loss, V, W, observed, self.code_l1, self.code_l2)
         B = V.shape[1]
         size = max(B, 1) if sparse.issparse(V) else max(16, _ENTRIES // self._width(W))
         for begin in range(0, B, size):

@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg._typing import Array, Mask
-from thalweg.encoders._ridge import ridge_codes
+from thalweg.encoders.initial_codes import ridge_codes
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.updates import Factors
-from thalweg.updates._batch import Sums, fill
+from thalweg.updates._batch_sums import Sums, fill
 
 __all__ = ["BatchPgd"]
 

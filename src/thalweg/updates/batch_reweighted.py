@@ -9,14 +9,13 @@ from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.divergences import HalfQuadratic
 from thalweg.divergences.l1 import L1
-from thalweg.encoders._problem import times
-from thalweg.encoders._run import take
-from thalweg.encoders.fidelity import Fidelity
+from thalweg.encoders.columns import take_columns, times
+from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.encoders.newton import quadratic_minimum
 from thalweg.errors import ParameterError
 from thalweg.solvers.nnls import nnls, prepare
+from thalweg.updates.atom_scaling import priced
 from thalweg.updates.batch_multiplicative import BatchMultiplicative
-from thalweg.updates.gauge import priced
 
 __all__ = ["BatchReweighted", "Quadratics"]
 
@@ -120,12 +119,12 @@ class BatchReweighted(BatchMultiplicative):
     def encode(self, V: Array, W: Array, H: Array, observed: Mask | None = None) -> Array:
         """Return the codes of a block after one update."""
         new = H.copy(order="F")
-        for columns, fidelity in self._pieces(V, W, observed, self._filled(V, observed)):
-            old = take(H, columns)
-            weights, pull = self._pull(fidelity, old)
+        for columns, problem in self._pieces(V, W, observed, self._filled(V, observed)):
+            old = take_columns(H, columns)
+            weights, pull = self._pull(problem, old)
             slope = times(W.T, pull) + W.dtype.type(self.code_l1)
             slope += W.dtype.type(self.code_l2) * old
-            new.T[columns] = quadratic_minimum(fidelity, old, slope, weights).T
+            new.T[columns] = quadratic_minimum(problem, old, slope, weights).T
         return new
 
     def parts(  # type: ignore[override]
@@ -134,9 +133,9 @@ class BatchReweighted(BatchMultiplicative):
         """Return the sums over a block's samples that the dictionary is moved by."""
         F, K = W.shape
         A, slope, bend = np.zeros((K, K), W.dtype), np.zeros((F, K), W.dtype), np.zeros(K, W.dtype)
-        for columns, fidelity in self._pieces(V, W, observed, self._filled(V, observed)):
-            codes = take(H, columns)
-            weights, pull = self._pull(fidelity, codes)
+        for columns, problem in self._pieces(V, W, observed, self._filled(V, observed)):
+            codes = take_columns(H, columns)
+            weights, pull = self._pull(problem, codes)
             A = _with_squares(A, weights, codes, F)
             slope += times(pull, codes.T)
         if self._rescales and self._penalised and H.size:
@@ -157,32 +156,32 @@ class BatchReweighted(BatchMultiplicative):
         new[:, free] = minimum(A, W[:, free], parts.slope[:, free])
         return self._placed(new)
 
-    def _values(self, fidelity: Fidelity, H: Array) -> Array:
+    def _values(self, problem: DivergenceProblem, H: Array) -> Array:
         """Return the smoothed objective of each sample, without gaps."""
-        residual = fidelity.residual(fidelity.model(H))
-        each = self.loss.smoothed(residual, self._floor(fidelity))
-        if fidelity.observed is not None and len(each) > 1:
-            each = each * fidelity.observed
-        values: Array = np.sum(each, axis=0, dtype=np.float64) + fidelity.cost(H)
+        residual = problem.residual(problem.model(H))
+        each = self.loss.smoothed(residual, self._floor(problem))
+        if problem.observed is not None and len(each) > 1:
+            each = each * problem.observed
+        values: Array = np.sum(each, axis=0, dtype=np.float64) + problem.cost(H)
         return values
 
-    def _pull(self, fidelity: Fidelity, H: Array) -> tuple[Array, Array]:
+    def _pull(self, problem: DivergenceProblem, H: Array) -> tuple[Array, Array]:
         """Return the weights at some codes, zero at gaps, and weights times residuals."""
-        residual = fidelity.residual(fidelity.model(H))
+        residual = problem.residual(problem.model(H))
         # larger weights would leave nothing but rounding of the other entries
         least = float(np.finfo(residual.dtype).eps) ** 0.5
-        weights = self.loss.weights(residual, self._floor(fidelity, least))
-        if fidelity.observed is not None:
-            weights = weights * fidelity.observed
+        weights = self.loss.weights(residual, self._floor(problem, least))
+        if problem.observed is not None:
+            weights = weights * problem.observed
         return weights, weights * residual
 
-    def _floor(self, fidelity: Fidelity, least: float = 0.0) -> Array:
+    def _floor(self, problem: DivergenceProblem, least: float = 0.0) -> Array:
         """Return the residual below which the loss is smoothed, for each sample."""
-        data = np.abs(fidelity.residual(np.zeros_like(fidelity.V)))
+        data = np.abs(problem.residual(np.zeros_like(problem.V)))
         whole = self.loss.smoothed(data, np.zeros((1, data.shape[1]), data.dtype))
         count: Any = len(whole)
-        if fidelity.observed is not None and count > 1:
-            count = np.maximum(fidelity.observed.sum(axis=0), 1)
+        if problem.observed is not None and count > 1:
+            count = np.maximum(problem.observed.sum(axis=0), 1)
         floor: Array = max(self.smoothing, least) * whole.sum(axis=0) / count
         return floor.astype(data.dtype)[None]
 

@@ -12,8 +12,8 @@ from thalweg.encoders import Codes
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates._means import merge_means
-from thalweg.updates.gauge import rescaled
+from thalweg.updates._running_means import merge_means
+from thalweg.updates.atom_scaling import rescaled
 from thalweg.updates.surrogate import Statistics, Surrogate
 
 __all__ = ["Incremental"]

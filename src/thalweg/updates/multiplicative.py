@@ -10,13 +10,13 @@ from thalweg._typing import Array, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
-from thalweg.encoders.sparse_fidelity import fidelity_of
+from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates._means import alone, batch_share, joined, merge_means
-from thalweg.updates.gauge import Price, lowest, priced, sizes
+from thalweg.updates._running_means import alone, batch_share, joined, merge_means
+from thalweg.updates.atom_scaling import Price, lowest, priced, sizes
 
 __all__ = ["Majorisers", "Multiplicative"]
 
@@ -133,8 +133,8 @@ class Multiplicative:
         """Return the majorisers with those of a batch taken in."""
         n = V.shape[1]
         up, down = self.loss.growth
-        fidelity = fidelity_of(self.loss, V, W, observed)
-        neg, pos = fidelity.split_in_dictionary(codes.H)
+        problem = make_divergence_problem(self.loss, V, W, observed)
+        neg, pos = problem.split_in_dictionary(codes.H)
         price = self._price(codes.H)
         pos = pos + n * price.flat
         touch = (

@@ -13,7 +13,7 @@ from thalweg._typing import Array, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Codes
-from thalweg.encoders.fidelity import Fidelity
+from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.simplex import Simplex
@@ -218,8 +218,8 @@ class RobustApproximation:
             return float(penalty)
         observed = ~np.isnan(state.V)
         V = np.where(observed, state.V, W.dtype.type(0))
-        fidelity = Fidelity(self.loss, V, W, None if observed.all() else observed)
-        losses = fidelity.value(fidelity.model(state.H), state.H) + state.cost
+        problem = DivergenceProblem(self.loss, V, W, None if observed.all() else observed)
+        losses = problem.value(problem.model(state.H), state.H) + state.cost
         return float(losses.mean() + penalty)
 
 

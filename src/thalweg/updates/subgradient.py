@@ -12,11 +12,11 @@ from thalweg.divergences.kl import KL
 from thalweg.divergences.l1 import L1
 from thalweg.divergences.l2 import L2
 from thalweg.encoders import Codes
-from thalweg.encoders.fidelity import Fidelity
+from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.simplex import Simplex
-from thalweg.updates._means import joined, merge_means
+from thalweg.updates._running_means import joined, merge_means
 
 __all__ = ["Scales", "Slopes", "Subgradient", "nearest"]
 
@@ -172,10 +172,10 @@ class Subgradient:
     def summarise(self, W: Array, V: Array, codes: Codes, observed: Mask | None = None) -> Slopes:
         """Return the subgradient and the curvature of a block of samples."""
         n = V.shape[1]
-        fidelity = Fidelity(self.loss, V, W, observed)
-        P = fidelity.model(codes.H)
-        G = fidelity.grad(P) @ codes.H.T / W.dtype.type(n)  # by Danskin: codes are kept
-        usual, actual = (_trace(c, codes.H) for c in _curvatures(fidelity, P, codes.H))
+        problem = DivergenceProblem(self.loss, V, W, observed)
+        P = problem.model(codes.H)
+        G = problem.grad(P) @ codes.H.T / W.dtype.type(n)  # by Danskin: codes are kept
+        usual, actual = (_trace(c, codes.H) for c in _curvatures(problem, P, codes.H))
         count = np.asarray(float(n))
         return Slopes(G, usual, actual, np.asarray(np.mean(codes.loss)), count, count)
 
@@ -244,27 +244,27 @@ def nearest(W: Array, epsilon: Array | float) -> Array:
     return inside
 
 
-def _curvatures(fidelity: Fidelity, P: Array, H: Array) -> tuple[Array, Array]:
+def _curvatures(problem: DivergenceProblem, P: Array, H: Array) -> tuple[Array, Array]:
     """Return the curvature to be expected of the loss at a model, and that of the batch.
 
     The first is that of data which fit, as in Fisher's scoring: at a count of zero the batch's
     is zero, and at an outlier anything. A norm has a kink there; both are then that of its mean
     residual.
     """
-    if isinstance(fidelity.loss, (L1, L2)):
-        c = _at_mean_residual(fidelity, P, H)
+    if isinstance(problem.loss, (L1, L2)):
+        c = _at_mean_residual(problem, P, H)
         return c, c
     near = np.maximum(P, P.dtype.type(_SMALLEST) * P.mean(axis=1, keepdims=True))
-    usual = replace(fidelity, V=near).curvature(near, np.inf)
-    actual = fidelity.curvature(P, np.inf)
+    usual = replace(problem, V=near).curvature(near, np.inf)
+    actual = problem.curvature(P, np.inf)
     return np.broadcast_to(usual, P.shape), np.broadcast_to(actual, P.shape)
 
 
-def _at_mean_residual(fidelity: Fidelity, P: Array, H: Array) -> Array:
+def _at_mean_residual(problem: DivergenceProblem, P: Array, H: Array) -> Array:
     """Return the inverse of a norm's mean residual over a batch; zero at gaps."""
-    observed = np.ones(P.shape, np.bool_) if fidelity.observed is None else fidelity.observed
-    count = observed.sum() if isinstance(fidelity.loss, L1) else observed.any(axis=0).sum()
-    total = float(fidelity.value(P, H).sum())
+    observed = np.ones(P.shape, np.bool_) if problem.observed is None else problem.observed
+    count = observed.sum() if isinstance(problem.loss, L1) else observed.any(axis=0).sum()
+    total = float(problem.value(P, H).sum())
     return observed * P.dtype.type(count / total if total > 0.0 else 0.0)
 
 

@@ -13,8 +13,8 @@ from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates._means import alone, batch_share, joined, merge_means
-from thalweg.updates._revive import revive
+from thalweg.updates._running_means import alone, batch_share, joined, merge_means
+from thalweg.updates.atom_replacement import replace_dead_atoms
 
 __all__ = ["Statistics", "Surrogate"]
 
@@ -127,18 +127,18 @@ class Surrogate:
     def step(
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Statistics]:
-        """Take in a batch, minimise the surrogate from W, and revive dead atoms.
+        """Take in a batch, minimise the surrogate from W, and replace dead atoms.
 
         Gaps need no mark here: the outliers make V - R equal to W H over them.
         """
         state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
-        if not self.revives:
+        if not self.replaces_dead_atoms:
             return W, state
-        return revive(W, state, V, codes, self.constraint, self.frozen)
+        return replace_dead_atoms(W, state, V, codes, self.constraint, self.frozen)
 
     @property
-    def revives(self) -> bool:
+    def replaces_dead_atoms(self) -> bool:
         """Whether dead atoms are replaced; an l1 penalty is there to let atoms die."""
         return self.revival and self.l1 == 0.0
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes.hull import nearest_in_hull
-from thalweg.archetypes.problem import Point, Problem, State
-from thalweg.archetypes.rows import Rows
+from thalweg.archetypes.data_matrix import DataMatrix
+from thalweg.archetypes.hull_projection import nearest_in_hull
+from thalweg.archetypes.objective import Point, Problem, State
 
-__all__ = ["HOPELESS", "Constrained", "Search"]
+__all__ = ["HOPELESS", "Constrained", "MultiplierSearch"]
 
 # Multipliers begin at 1 / 30, the largest weight of a path ([A] 4.2). One of a sample beyond the
 # limit is at least the share _LIFT of the largest; above HOPELESS no feasible point is near.
@@ -41,10 +41,10 @@ class Constrained(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.constrained import solve_constrained
-    >>> from thalweg.archetypes.starts import zero
-    >>> rows = Rows.of(np.eye(3))
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.constrained_problem import solve_constrained
+    >>> from thalweg.archetypes.initialisation import zero
+    >>> rows = DataMatrix.of(np.eye(3))
     >>> solve_constrained(rows, zero(rows, 1), alpha=0.1).feasible
     False
     """
@@ -61,12 +61,12 @@ class Constrained(NamedTuple):
 
 
 @dataclass
-class Search:
+class MultiplierSearch:
     """The multipliers of the samples, and the best point so far.
 
     Parameters
     ----------
-    rows : Rows
+    rows : DataMatrix
         The data.
     nonzeros : int or None
         The most that H may have.
@@ -76,15 +76,15 @@ class Search:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.multipliers import Search
-    >>> search = Search(Rows.of(np.eye(2)), None, alpha=1.0)
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.lagrange_multipliers import MultiplierSearch
+    >>> search = MultiplierSearch(DataMatrix.of(np.eye(2)), None, alpha=1.0)
     >>> search.press(np.array([0.0, 3.0]))
     >>> float(search.multipliers[1] / search.multipliers[0])
     4.0
     """
 
-    rows: Rows
+    rows: DataMatrix
     nonzeros: int | None
     alpha: float
 

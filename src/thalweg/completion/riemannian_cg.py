@@ -10,8 +10,7 @@ from thalweg import _kernels
 from thalweg._checks import require_positive
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed
-from thalweg.completion._factors import leading, padded, unit
-from thalweg.completion._manifold import (
+from thalweg.completion._fixed_rank_manifold import (
     Point,
     Tangent,
     add,
@@ -21,8 +20,9 @@ from thalweg.completion._manifold import (
     retract,
     transport,
 )
+from thalweg.completion._singular_vectors import leading, padded, unit
 
-__all__ = ["LRGeomCG"]
+__all__ = ["RiemannianCG"]
 
 _ARMIJO = 1e-4  # share of the decrease that the slope promises
 _HALVINGS = 40
@@ -31,7 +31,7 @@ _ANGLE = 0.1
 
 
 @dataclass(frozen=True)
-class LRGeomCG:
+class RiemannianCG:
     """argmin over matrices X of rank K of the sum of (v - x)^2 / 2 over the entries observed.
 
     Riemannian conjugate gradients: Polak-Ribiere directions that begin anew when negative,
@@ -56,16 +56,16 @@ class LRGeomCG:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.completion.lr_geom_cg import LRGeomCG
+    >>> from thalweg.completion.riemannian_cg import RiemannianCG
     >>> rng = np.random.default_rng(0)
     >>> V = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 80))
     >>> observed = rng.random(V.shape) < 0.4
-    >>> found = LRGeomCG().complete(V * observed, observed, 3)
+    >>> found = RiemannianCG().complete(V * observed, observed, 3)
     >>> bool(np.linalg.norm(found.U @ found.H - V) < 1e-6 * np.linalg.norm(V))
     True
     """
 
-    name: ClassVar[str] = "lr-geom-cg"
+    name: ClassVar[str] = "riemannian-cg"
 
     tol: float = 1e-8
     max_iter: int = 500

@@ -9,12 +9,12 @@ from thalweg._typing import Array
 from thalweg.prox._floats import on_floats
 from thalweg.prox._membership import indicator, near
 
-__all__ = ["Entries"]
+__all__ = ["EntrywiseBox"]
 
 
 @on_floats
 @dataclass(frozen=True, eq=False)
-class Entries:
+class EntrywiseBox:
     """Clip a matrix: argmin_U |U - X| subject to lower <= U <= upper.
 
     Parameters
@@ -25,13 +25,13 @@ class Entries:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.prox._entries import Entries
-    >>> Entries(np.zeros((2, 2)), np.eye(2)).prox(np.full((2, 2), 0.7))
+    >>> from thalweg.prox import EntrywiseBox
+    >>> EntrywiseBox(np.zeros((2, 2)), np.eye(2)).prox(np.full((2, 2), 0.7))
     array([[0.7, 0. ],
            [0. , 0.7]])
     """
 
-    name: ClassVar[str] = "entries"
+    name: ClassVar[str] = "entrywise-box"
     convex: ClassVar[bool] = True
     lower: Array
     upper: Array

@@ -25,7 +25,7 @@ def lowest(W: Array, loss: Divergence) -> Array:
     --------
     >>> import numpy as np
     >>> from thalweg.divergences.kl import KL
-    >>> from thalweg.updates.gauge import lowest
+    >>> from thalweg.updates.atom_scaling import lowest
     >>> lowest(np.array([[1.0, 5.0], [2.0, 0.0]]), KL())
     array([2.e-12, 5.e-12])
     """
@@ -41,7 +41,7 @@ def sizes(W: Array, constraint: Prox, free: Mask) -> Array:
     --------
     >>> import numpy as np
     >>> from thalweg.prox.l2_ball import L2Ball
-    >>> from thalweg.updates.gauge import sizes
+    >>> from thalweg.updates.atom_scaling import sizes
     >>> sizes(np.array([[3.0, 0.0], [4.0, 0.0]]), L2Ball(), np.array([True, True]))
     array([5., 1.])
     """
@@ -60,7 +60,7 @@ def put_into(W: Array, constraint: Prox) -> Array:
     --------
     >>> import numpy as np
     >>> from thalweg.prox.simplex import Simplex
-    >>> from thalweg.updates.gauge import put_into
+    >>> from thalweg.updates.atom_scaling import put_into
     >>> put_into(np.array([[3.0], [1.0]]), Simplex()).ravel()
     array([0.75, 0.25])
     >>> Simplex().prox(np.array([[3.0], [1.0]])).ravel()
@@ -93,7 +93,7 @@ class Price(NamedTuple):
     --------
     >>> import numpy as np
     >>> from thalweg.prox.l1_ball import L1Ball
-    >>> from thalweg.updates.gauge import priced
+    >>> from thalweg.updates.atom_scaling import priced
     >>> priced(np.array([[1.0, 3.0]]), L1Ball(), l1=0.5, l2=0.0).flat
     array([1.])
     """
@@ -116,7 +116,7 @@ def priced(H: Array, constraint: Prox, l1: float, l2: float) -> Price:
     --------
     >>> import numpy as np
     >>> from thalweg.prox.l2_ball import L2Ball
-    >>> from thalweg.updates.gauge import priced
+    >>> from thalweg.updates.atom_scaling import priced
     >>> priced(np.array([[1.0, 3.0]]), L2Ball(), l1=0.5, l2=0.2).square
     array([2.])
     """
@@ -134,7 +134,7 @@ def rescaled(
     --------
     >>> import numpy as np
     >>> from thalweg.prox.l2_ball import L2Ball
-    >>> from thalweg.updates.gauge import rescaled
+    >>> from thalweg.updates.atom_scaling import rescaled
     >>> from thalweg.updates.surrogate import Surrogate
     >>> W = np.array([[3.0], [4.0]])
     >>> rescaled(W, Surrogate().init(W), L2Ball(), np.array([True]))[0].ravel()

@@ -26,7 +26,7 @@ class Swap(NamedTuple):
 
     Examples
     --------
-    >>> from thalweg.archetypes.candidates import Swap
+    >>> from thalweg.archetypes.swap_candidates import Swap
     >>> Swap(leaves=None, enters=(0, 3)).enters
     (0, 3)
     """
@@ -64,7 +64,7 @@ def candidates(Q: Array, P: Array, H: Array, free: int, count: int) -> list[Swap
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes.candidates import candidates
+    >>> from thalweg.archetypes.swap_candidates import candidates
     >>> candidates(np.eye(1), np.array([[1.0, 3.0]]), np.array([[1.0, 0.0]]), 0, 1)
     [Swap(leaves=(0, 0), enters=(0, 1))]
     """

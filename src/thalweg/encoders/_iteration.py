@@ -2,29 +2,38 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
-from thalweg.encoders._problem import Point, Problem, chunks
+from thalweg.encoders._robust_problem import Point, RobustProblem
+from thalweg.encoders.columns import chunks, take_columns
+from thalweg.encoders.divergence_problem import DivergenceProblem
 
-__all__ = ["Exit", "StoppingRule", "Walk", "empty", "encode_chunks", "join", "take"]
+__all__ = [
+    "Exit",
+    "Iteration",
+    "StoppingRule",
+    "empty",
+    "encode_chunks",
+    "encode_divergence_chunks",
+]
 
 Exit = Literal["decrease", "gap"]
 # Samples that are done are carried along until they are this share of those at work.
 _DEAD_WEIGHT = 0.3
 
 
-class Walk(Protocol):
+class Iteration(Protocol):
     """An encoder's iteration on one chunk; what it remembers of each sample is its own."""
 
-    def start(self, problem: Problem) -> Array:
+    def start(self, problem: RobustProblem) -> Array:
         """Return the first codes."""
         ...
 
-    def step(self, problem: Problem, H: Array, point: Point) -> Array:
+    def step(self, problem: RobustProblem, H: Array, point: Point) -> Array:
         """Return the next codes."""
         ...
 
@@ -59,28 +68,33 @@ class StoppingRule:
     every: int
 
     def met(
-        self, problem: Problem, walk: Walk, point: Point, previous: Array | None, step: int
+        self,
+        problem: RobustProblem,
+        iteration: Iteration,
+        point: Point,
+        previous: Array | None,
+        step: int,
     ) -> Mask:
         """Tell which samples are done."""
         if self.exit == "decrease" and previous is not None:
             # A start outside of the penalty's domain has an infinite loss.
             still = (np.abs(previous - point.loss) <= self.tol * previous) & np.isfinite(previous)
-            done: Mask = still & walk.settled(self.tol)
+            done: Mask = still & iteration.settled(self.tol)
             return done
         if self.exit == "gap" and step % self.every == 0:
             return problem.certain(point, self.tol)
         return np.zeros(point.loss.shape, dtype=np.bool_)
 
-    def run(self, problem: Problem, walk: Walk, H0: Array | None) -> Codes:
+    def run(self, problem: RobustProblem, iteration: Iteration, H0: Array | None) -> Codes:
         """Iterate until each sample has met the rule; one that has is not touched again."""
         result = empty(problem)
-        H = walk.start(problem) if H0 is None else H0.astype(problem.V.dtype)
+        H = iteration.start(problem) if H0 is None else H0.astype(problem.V.dtype)
         alive = np.arange(problem.V.shape[1])
         done = np.zeros(alive.size, dtype=np.bool_)
         previous: Array | None = None
         for step in range(self.max_iter + 1):
             point = problem.at(H)
-            met = self.met(problem, walk, point, previous, step)
+            met = self.met(problem, iteration, point, previous, step)
             fresh = (met | (step == self.max_iter)) & ~done
             if fresh.any():
                 _record(result, alive, fresh, met, H, point)
@@ -91,21 +105,20 @@ class StoppingRule:
             if finished > _DEAD_WEIGHT * done.size:
                 columns = np.flatnonzero(~done)
                 alive, done = alive[columns], np.zeros(columns.size, dtype=np.bool_)
-                problem, H = problem.take(columns), take(H, columns)
-                point = Point(point.loss[columns], take(point.Z, columns), take(point.E, columns))
-                walk.keep(columns)
+                problem, H = problem.take(columns), take_columns(H, columns)
+                point = Point(
+                    point.loss[columns],
+                    take_columns(point.Z, columns),
+                    take_columns(point.E, columns),
+                )
+                iteration.keep(columns)
             previous = point.loss
-            H = walk.step(problem, H, point)
+            H = iteration.step(problem, H, point)
         return result
 
 
-def take(X: Any, columns: Indices | slice) -> Any:
-    """Return some columns of an array, each one run of memory."""
-    return X.T[columns].T
-
-
 def encode_chunks(
-    problem: Problem, H0: Array | None, encode: Callable[[Problem, Array | None], Codes]
+    problem: RobustProblem, H0: Array | None, encode: Callable[[RobustProblem, Array | None], Codes]
 ) -> Codes:
     """Encode a few columns at a time, so that the work arrays do not grow with the batch."""
     unseen, width = None, problem.W.shape[1]
@@ -126,13 +139,30 @@ def encode_chunks(
     return codes if unseen is None else codes._replace(R=codes.R + unseen)
 
 
-def join(parts: list[Codes]) -> Codes:
-    """Return the codes of chunks side by side."""
+def encode_divergence_chunks(
+    problem: DivergenceProblem,
+    H0: Array | None,
+    run: Callable[[DivergenceProblem, Array], Codes],
+    n_work: int = 1,
+) -> Codes:
+    """Encode a divergence problem in chunks of columns, from H0 or from uniform codes.
+
+    ``n_work`` is the number of entries that the method keeps per sample beyond its features.
+    """
+    parts = []
+    for columns in chunks(problem.V, max(problem.W.shape[1], n_work)) or [slice(0)]:
+        part = problem.take(columns)
+        H = part.start() if H0 is None else H0[:, columns].astype(part.V.dtype)
+        parts.append(run(part, np.asfortranarray(H)))
+    return parts[0] if len(parts) == 1 else _concatenate(parts)
+
+
+def _concatenate(parts: list[Codes]) -> Codes:
     H, R, *scalars = zip(*parts, strict=True)
     return Codes(np.hstack(H), np.hstack(R), *(np.concatenate(part) for part in scalars))
 
 
-def empty(problem: Problem) -> Codes:
+def empty(problem: RobustProblem) -> Codes:
     """Return room for the codes of a chunk."""
     F, B = problem.V.shape
     dtype = problem.V.dtype
@@ -143,9 +173,9 @@ def empty(problem: Problem) -> Codes:
 def _record(result: Codes, alive: Indices, fresh: Mask, met: Mask, H: Array, point: Point) -> None:
     columns = np.flatnonzero(fresh)
     into = alive[columns]
-    E = take(point.E, columns)
+    E = take_columns(point.E, columns)
     result.H.T[into] = H.T[columns]
-    result.R.T[into] = (take(point.Z, columns) - E).T
+    result.R.T[into] = (take_columns(point.Z, columns) - E).T
     result.loss[into] = point.loss[columns]
     result.cost[into] = point.loss[columns] - 0.5 * np.einsum("fb,fb->b", E, E)
     result.solved[into] = met[columns]

@@ -11,18 +11,18 @@ from thalweg._typing import Array, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
-from thalweg.encoders.fidelity import Fidelity
+from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates._means import alone, batch_share, joined, merge_means
-from thalweg.updates._revive import revive
-from thalweg.updates.gauge import lowest, priced, rescaled
+from thalweg.updates._running_means import alone, batch_share, joined, merge_means
+from thalweg.updates.atom_replacement import replace_dead_atoms
+from thalweg.updates.atom_scaling import lowest, priced, rescaled
 from thalweg.updates.surrogate import Statistics
 
-__all__ = ["Curved"]
+__all__ = ["SecondOrderSurrogate"]
 
 # Where the model is below this share of an entry, slope and curvature are taken as if it were
 # there: what a poor dictionary made of an entry would else outweigh the stream for ever.
@@ -35,7 +35,7 @@ _SWEEPS = 2
 
 
 @dataclass(frozen=True)
-class Curved:
+class SecondOrderSurrogate:
     """argmin over W in C of the mean of quadratic models of d(v | W h), codes kept.
 
     Each sample leaves the slope and the curvature that the loss has at its codes. Where the
@@ -62,15 +62,15 @@ class Curved:
     --------
     >>> import numpy as np
     >>> from thalweg.encoders.newton import Newton
-    >>> from thalweg.updates.curved import Curved
+    >>> from thalweg.updates.second_order import SecondOrderSurrogate
     >>> V, W = np.array([[3.0, 1.0], [4.0, 2.0]]), np.array([[1.0], [1.0]])
-    >>> update = Curved()
+    >>> update = SecondOrderSurrogate()
     >>> W, state = update.step(W, update.init(W), V, Newton().encode(V, W))
     >>> W.ravel().round(2)
     array([0.54, 0.84])
     """
 
-    name: ClassVar[str] = "curved"
+    name: ClassVar[str] = "second-order"
 
     loss: Divergence = field(default_factory=KL)
     constraint: Prox = field(default_factory=L2Ball)
@@ -93,15 +93,15 @@ class Curved:
     def step(
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Statistics]:
-        """Take in a batch, minimise the quadratic from W, and revive dead atoms."""
+        """Take in a batch, minimise the quadratic from W, and replace dead atoms."""
         if V.shape[1] == 0:
             return W, state
         state = self.absorb(W, state, V, codes, observed)
         W, state = self.minimise(W, state)
-        return revive(W, state, V, codes, self.constraint, self.frozen)
+        return replace_dead_atoms(W, state, V, codes, self.constraint, self.frozen)
 
     @property
-    def revives(self) -> bool:
+    def replaces_dead_atoms(self) -> bool:
         """Whether dead atoms are replaced."""
         return True
 
@@ -120,12 +120,12 @@ class Curved:
     ) -> Statistics:
         """Return the statistics with a batch taken in."""
         H, n = codes.H, V.shape[1]
-        fidelity = Fidelity(self.loss, V, W, observed)
-        P = fidelity.model(H)
+        problem = DivergenceProblem(self.loss, V, W, observed)
+        P = problem.model(H)
         near = np.maximum(P, V.dtype.type(_FARTHEST) * V)
-        slope = fidelity.grad(near)
+        slope = problem.grad(near)
         shared = state.A.ndim == 2
-        curve = self._curvature(fidelity.curvature(near, _STEEPEST, filled=shared))
+        curve = self._curvature(problem.curvature(near, _STEEPEST, filled=shared))
         counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade)
         keep, share = W.dtype.type(1.0 - counts.share), W.dtype.type(counts.share / n)
         rows = np.ascontiguousarray(H.T)

@@ -8,16 +8,16 @@ import numpy as np
 from thalweg._checks import require_positive
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed
-from thalweg.completion._factors import leading, padded, unit
+from thalweg.completion._singular_vectors import leading, padded, unit
 from thalweg.errors import ParameterError
 
-__all__ = ["RPCAGD", "largest"]
+__all__ = ["FactoredGradientDescent", "largest"]
 
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
-class RPCAGD:
+class FactoredGradientDescent:
     """Low rank plus outliers that are few in each row and each column, from the entries observed.
 
     Outliers are the residuals that are among the largest of both their row and their column;
@@ -49,16 +49,16 @@ class RPCAGD:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.completion.rpca_gd import RPCAGD
+    >>> from thalweg.completion.factored_gradient_descent import FactoredGradientDescent
     >>> rng = np.random.default_rng(0)
     >>> L = rng.normal(size=(80, 2)) @ rng.normal(size=(2, 100))
     >>> R = np.where(rng.random(L.shape) < 0.05, 10.0, 0.0)
-    >>> found = RPCAGD().complete(L + R, None, 2)
+    >>> found = FactoredGradientDescent().complete(L + R, None, 2)
     >>> bool(np.linalg.norm(found.U @ found.H - L) < 1e-4 * np.linalg.norm(L))
     True
     """
 
-    name: ClassVar[str] = "rpca-gd"
+    name: ClassVar[str] = "factored-gradient-descent"
 
     outlier_share: float = 0.1
     slack: float = 2.0
@@ -182,7 +182,7 @@ def largest(E: Array, share: float) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.completion.rpca_gd import largest
+    >>> from thalweg.completion.factored_gradient_descent import largest
     >>> largest(np.array([[9.0, 1.0, 2.0], [3.0, -8.0, 4.0], [5.0, 6.0, 7.0]]), 0.34)
     array([[ 9.,  0.,  0.],
            [ 0., -8.,  0.],

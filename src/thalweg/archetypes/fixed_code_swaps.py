@@ -45,7 +45,7 @@ def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes.swaps import swap_entries
+    >>> from thalweg.archetypes.fixed_code_swaps import swap_entries
     >>> H, count = swap_entries(np.eye(1), np.array([[1.0, 3.0]]), np.array([[1.0, 0.0]]), 0, 0.0)
     >>> H, count
     (array([[0., 3.]]), 1)

@@ -4,9 +4,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from thalweg._typing import Array, Mask
-from thalweg.encoders._problem import times
+from thalweg.encoders.columns import times
 from thalweg.prox import Prox
-from thalweg.solvers._quadratic import mean_diagonal
+from thalweg.solvers import mean_diagonal
 
 __all__ = ["ridge_codes"]
 
@@ -26,7 +26,7 @@ def ridge_codes(V: Array, W: Array, observed: Mask | None, penalty: Prox) -> Arr
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.encoders._ridge import ridge_codes
+    >>> from thalweg.encoders.initial_codes import ridge_codes
     >>> from thalweg.prox.orthant import Orthant
     >>> ridge_codes(np.array([[2.0], [-1.0]]), np.eye(2), None, Orthant()).ravel()
     array([2., 0.])

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes.hull import nearest_in_hull
-from thalweg.archetypes.rows import Rows
+from thalweg.archetypes.data_matrix import DataMatrix
+from thalweg.archetypes.hull_projection import nearest_in_hull
 from thalweg.solvers.simplex import simplex_least_squares
 
 __all__ = ["Hull", "archetypal_analysis"]
@@ -29,9 +29,9 @@ class Hull(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.exact import archetypal_analysis
-    >>> archetypal_analysis(Rows.of(np.eye(3)), np.eye(3)).objective
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.archetypal_analysis import archetypal_analysis
+    >>> archetypal_analysis(DataMatrix.of(np.eye(3)), np.eye(3)).objective
     0.0
     """
 
@@ -41,7 +41,9 @@ class Hull(NamedTuple):
     rounds: int
 
 
-def archetypal_analysis(rows: Rows, T: Array, tol: float = 1e-6, max_rounds: int = 200) -> Hull:
+def archetypal_analysis(
+    rows: DataMatrix, T: Array, tol: float = 1e-6, max_rounds: int = 200
+) -> Hull:
     """Minimise |X - W T X|^2 over W and T with rows in the simplex (A. Cutler, L. Breiman, 1994).
 
     Codes are exact by an active set; then one archetype after the other is moved to the point of
@@ -49,7 +51,7 @@ def archetypal_analysis(rows: Rows, T: Array, tol: float = 1e-6, max_rounds: int
 
     Parameters
     ----------
-    rows : Rows
+    rows : DataMatrix
         The data.
     T : array of shape (k, m)
         Where to begin.
@@ -61,11 +63,11 @@ def archetypal_analysis(rows: Rows, T: Array, tol: float = 1e-6, max_rounds: int
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.exact import archetypal_analysis
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.archetypal_analysis import archetypal_analysis
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.3, 0.3]])
     >>> start = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [0, 0, 0.5, 0.5]])
-    >>> archetypal_analysis(Rows.of(X), start).T.round(3)
+    >>> archetypal_analysis(DataMatrix.of(X), start).T.round(3)
     array([[1., 0., 0., 0.],
            [0., 1., 0., 0.],
            [0., 0., 1., 0.]])
@@ -91,6 +93,6 @@ def archetypal_analysis(rows: Rows, T: Array, tol: float = 1e-6, max_rounds: int
     return Hull(T, W, objective, round_)
 
 
-def _squares(rows: Rows, W: Array, Z: Array) -> float:
+def _squares(rows: DataMatrix, W: Array, Z: Array) -> float:
     parts = (np.sum(np.square(block - W[where] @ Z)) for where, block in rows.blocks())
     return float(sum(parts))

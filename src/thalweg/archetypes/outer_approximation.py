@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg._typing import Array, Indices
-from thalweg.archetypes.descent import nearest_sparse
-from thalweg.archetypes.master import Master
-from thalweg.archetypes.problem import State
-from thalweg.archetypes.rows import Rows
-from thalweg.archetypes.starts import around
+from thalweg.archetypes.block_descent import nearest_sparse
+from thalweg.archetypes.data_matrix import DataMatrix
+from thalweg.archetypes.initialisation import around
+from thalweg.archetypes.master_problem import Master
+from thalweg.archetypes.objective import State
 from thalweg.prox.simplex import Simplex
 from thalweg.solvers.simplex import simplex_least_squares
 
@@ -48,9 +48,9 @@ class SupportValue(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.outer import OuterApproximation
-    >>> value = OuterApproximation(1).value(Rows.of(np.eye(2)), np.array([[1.0, 0.0]]))
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.outer_approximation import OuterApproximation
+    >>> value = OuterApproximation(1).value(DataMatrix.of(np.eye(2)), np.array([[1.0, 0.0]]))
     >>> bool(value.lower.sum() <= value.upper.sum() < 1e-6)
     True
     """
@@ -78,10 +78,10 @@ class Found(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.outer import OuterApproximation
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.outer_approximation import OuterApproximation
     >>> X = np.array([[1.0, 0.2, 0.0], [0.1, 0.0, 1.0], [0.5, 0.5, 0.5]])
-    >>> found = OuterApproximation(2).run(Rows.of(X), 3)
+    >>> found = OuterApproximation(2).run(DataMatrix.of(X), 3)
     >>> round(found.upper, 4), found.gap < 1e-3
     (0.01, True)
     """
@@ -93,7 +93,7 @@ class Found(NamedTuple):
     rounds: int
 
 
-def largest_norm(rows: Rows, k: int) -> float:
+def largest_norm(rows: DataMatrix, k: int) -> float:
     """Return the bound sqrt(b) of Proposition 3 on |H|.
 
     It holds, and is of little use: the bounds here are the largest entries of the columns of X,
@@ -102,9 +102,9 @@ def largest_norm(rows: Rows, k: int) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.outer import largest_norm
-    >>> largest_norm(Rows.of(np.eye(2)), 4)
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.outer_approximation import largest_norm
+    >>> largest_norm(DataMatrix.of(np.eye(2)), 4)
     6.0
     """
     norms = np.sqrt(rows.squares)
@@ -118,7 +118,7 @@ def relative_gap(upper: float, lower: float, size: float) -> float:
 
     Examples
     --------
-    >>> from thalweg.archetypes.outer import relative_gap
+    >>> from thalweg.archetypes.outer_approximation import relative_gap
     >>> relative_gap(4.0, 3.0, 1.0), relative_gap(1e-20, 0.0, 1.0)
     (0.25, 0.0)
     """
@@ -150,9 +150,9 @@ class OuterApproximation:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.outer import OuterApproximation
-    >>> found = OuterApproximation(2, anchors=np.array([0, 1])).run(Rows.of(np.eye(3)), 2)
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.outer_approximation import OuterApproximation
+    >>> found = OuterApproximation(2, anchors=np.array([0, 1])).run(DataMatrix.of(np.eye(3)), 2)
     >>> found.state.H
     array([[1., 0., 0.],
            [0., 1., 0.]])
@@ -164,7 +164,7 @@ class OuterApproximation:
     seconds: float = 60.0
     gap: float = 1e-3
 
-    def run(self, rows: Rows, nonzeros: int, start: Array | None = None) -> Found:
+    def run(self, rows: DataMatrix, nonzeros: int, start: Array | None = None) -> Found:
         """Alternate between F at a support and the best support by all cuts so far."""
         deadline = monotonic() + self.seconds
         size = float(rows.squares.max(initial=0.0))
@@ -186,7 +186,7 @@ class OuterApproximation:
         return Found(self._state(rows, best.Y, best.T), best.value, lower, gap, rounds)
 
     def _visit(
-        self, rows: Rows, supports: list[Array], master: Master, best: "_Best | None"
+        self, rows: DataMatrix, supports: list[Array], master: Master, best: "_Best | None"
     ) -> "_Best":
         """Evaluate F at supports, add their cuts to the master, and return the best so far."""
         for Y in supports:
@@ -199,7 +199,7 @@ class OuterApproximation:
         assert best is not None
         return best
 
-    def value(self, rows: Rows, Y: Array, T: Array | None = None) -> SupportValue:
+    def value(self, rows: DataMatrix, Y: Array, T: Array | None = None) -> SupportValue:
         """Return F at Y with a certificate: exactly for a support, if samples are few.
 
         With phi(T, Y) the sum above, jointly convex, the tangent plane at any T lies below it;
@@ -213,7 +213,7 @@ class OuterApproximation:
         lower = np.maximum(upper - gaps, 0.0)
         return SupportValue(upper, lower, -2.0 * self._bounds(rows) * excess, self._weights(V))
 
-    def _solved(self, rows: Rows, Y: Array, T: Array | None) -> Array:
+    def _solved(self, rows: DataMatrix, Y: Array, T: Array | None) -> Array:
         """Minimise |T X|^2 outside of a support, where it has no bounds: (25) for Y of 0 and 1."""
         # without a start the active set begins at a vertex: few samples have weight in the end
         start = None if T is None else self._shares(rows, T)
@@ -229,7 +229,7 @@ class OuterApproximation:
             solution[i], _ = simplex_least_squares(gram, target, begin)
         return solution
 
-    def _descended(self, rows: Rows, bounds: Array, T: Array | None) -> Array:
+    def _descended(self, rows: DataMatrix, bounds: Array, T: Array | None) -> Array:
         """Take accelerated projected gradient steps until the certificate is small enough."""
         V = self._shares(rows, T)
         curve = 2.0 * (1.0 - self._kept) ** 2 * self._norm(rows) ** 2
@@ -246,7 +246,7 @@ class OuterApproximation:
                     break
         return V
 
-    def _certified(self, rows: Rows, bounds: Array, V: Array) -> tuple[Array, Array, Array]:
+    def _certified(self, rows: DataMatrix, bounds: Array, V: Array) -> tuple[Array, Array, Array]:
         """Return phi of each row, its distance from the minimum at most, and the excess."""
         slope, excess = self._slope(rows, V, bounds)
         gaps = np.einsum("ij,ij->i", slope, V) - slope.min(axis=1)
@@ -256,7 +256,7 @@ class OuterApproximation:
     def _kept(self) -> float:
         return 0.0 if self.anchors is None else self.share
 
-    def _slope(self, rows: Rows, V: Array, bounds: Array) -> tuple[Array, Array]:
+    def _slope(self, rows: DataMatrix, V: Array, bounds: Array) -> tuple[Array, Array]:
         """Return the gradient in V, and by how much T X exceeds its bounds."""
         excess = np.maximum(rows.mixed(self._weights(V)) - bounds, 0.0)
         return 2.0 * (1.0 - self._kept) * rows.correlated(excess), excess
@@ -269,7 +269,7 @@ class OuterApproximation:
         T[np.arange(self.k), self.anchors] += self.share
         return T
 
-    def _shares(self, rows: Rows, T: Array | None) -> Array:
+    def _shares(self, rows: DataMatrix, T: Array | None) -> Array:
         if T is None:
             return np.full((self.k, rows.shape[0]), 1.0 / rows.shape[0])
         if self.anchors is None:
@@ -279,7 +279,7 @@ class OuterApproximation:
         free: Array = np.maximum(V, 0.0) / (1.0 - self.share)
         return free
 
-    def _first(self, rows: Rows, nonzeros: int) -> list[Array]:
+    def _first(self, rows: DataMatrix, nonzeros: int) -> list[Array]:
         """Return supports to begin with: of the anchors; or of the mean, and of one sample.
 
         The sample is the one that loses least when it is cut to its share of the nonzeros.
@@ -295,17 +295,17 @@ class OuterApproximation:
             firsts = [np.tile(row, (self.k, 1)) for row in one]
         return [(nearest_sparse(H, nonzeros) > 0).astype(float) for H in firsts]
 
-    def _state(self, rows: Rows, Y: Array, T: Array) -> State:
+    def _state(self, rows: DataMatrix, Y: Array, T: Array) -> State:
         H = np.minimum(rows.mixed(T), self._bounds(rows) * Y)
         return around(rows, H)._replace(T=T)
 
-    def _bounds(self, rows: Rows) -> Array:
+    def _bounds(self, rows: DataMatrix) -> Array:
         top = np.zeros(rows.shape[1])
         for _, block in rows.blocks():
             np.maximum(top, block.max(axis=0), out=top)
         return top
 
-    def _norm(self, rows: Rows) -> float:
+    def _norm(self, rows: DataMatrix) -> float:
         if rows.gram is not None:
             return float(np.sqrt(max(np.linalg.eigvalsh(rows.gram)[-1], np.finfo(float).tiny)))
         return float(np.sqrt(rows.squares.sum()))

@@ -9,11 +9,11 @@ With a multiplier mu_i for each sample, the Lagrangian is (17) with weight 1 and
 from dataclasses import replace
 
 from thalweg import _kernels
-from thalweg.archetypes.descent import Descent, Watch, nearest_sparse, quadratic
-from thalweg.archetypes.hull import nearest_in_hull
-from thalweg.archetypes.multipliers import HOPELESS, Constrained, Search
-from thalweg.archetypes.problem import State
-from thalweg.archetypes.rows import Rows
+from thalweg.archetypes.block_descent import Descent, Watch, nearest_sparse, quadratic
+from thalweg.archetypes.data_matrix import DataMatrix
+from thalweg.archetypes.hull_projection import nearest_in_hull
+from thalweg.archetypes.lagrange_multipliers import HOPELESS, Constrained, MultiplierSearch
+from thalweg.archetypes.objective import State
 from thalweg.solvers.simplex import simplex_least_squares
 
 __all__ = ["Constrained", "solve_constrained"]
@@ -24,7 +24,7 @@ _SWEEPS, _CHANGES, _PASSES = 2, 20, 3
 
 
 def solve_constrained(
-    rows: Rows,
+    rows: DataMatrix,
     state: State,
     alpha: float,
     nonzeros: int | None = None,
@@ -42,7 +42,7 @@ def solve_constrained(
 
     Parameters
     ----------
-    rows : Rows
+    rows : DataMatrix
         The data.
     state : State
         Where to begin.
@@ -58,23 +58,25 @@ def solve_constrained(
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.constrained import solve_constrained
-    >>> from thalweg.archetypes.starts import around
-    >>> rows = Rows.of(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.constrained_problem import solve_constrained
+    >>> from thalweg.archetypes.initialisation import around
+    >>> rows = DataMatrix.of(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
     >>> found = solve_constrained(rows, around(rows, np.eye(2)), alpha=1e-3)
     >>> found.feasible, bool(found.distance < 1e-6)
     (True, True)
     """
     descent = descent or Descent()
-    search = Search(rows, nonzeros, alpha)
+    search = MultiplierSearch(rows, nonzeros, alpha)
     state = state._replace(H=nearest_sparse(state.H, nonzeros))
     _with_the_descent(search, state, descent, watch)
     _with_codes_held(search, search.best.state, descent.max_sweeps, watch)
     return search.best
 
 
-def _with_the_descent(search: Search, state: State, descent: Descent, watch: Watch | None) -> None:
+def _with_the_descent(
+    search: MultiplierSearch, state: State, descent: Descent, watch: Watch | None
+) -> None:
     short = replace(descent, max_sweeps=_SWEEPS)
     for _ in range(-(-descent.max_sweeps // _SWEEPS)):
         point = short.run(search.problem(), state, watch).point
@@ -84,7 +86,7 @@ def _with_the_descent(search: Search, state: State, descent: Descent, watch: Wat
         search.press(search.distances(state))
 
 
-def _with_codes_held(search: Search, state: State, cap: int, watch: Watch | None) -> None:
+def _with_codes_held(search: MultiplierSearch, state: State, cap: int, watch: Watch | None) -> None:
     search.begin()
     for _ in range(-(-cap // _CHANGES)):
         H, W, T = state

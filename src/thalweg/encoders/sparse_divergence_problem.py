@@ -10,33 +10,33 @@ from thalweg import _kernels
 from thalweg._typing import Array, Indices, Mask
 from thalweg.divergences import Divergence
 from thalweg.encoders import Codes
-from thalweg.encoders.fidelity import Fidelity
+from thalweg.encoders.divergence_problem import DivergenceProblem
 
-__all__ = ["SparseFidelity", "fidelity_of", "suits_sparse"]
+__all__ = ["SparseDivergenceProblem", "make_divergence_problem", "supports_sparse"]
 
 
-def suits_sparse(loss: Divergence) -> bool:
+def supports_sparse(loss: Divergence) -> bool:
     """Tell whether a loss needs no visit to the zeros of the data: there it is linear in p.
 
     Examples
     --------
     >>> from thalweg.divergences.itakura_saito import ItakuraSaito
     >>> from thalweg.divergences.kl import KL
-    >>> from thalweg.encoders.sparse_fidelity import suits_sparse
-    >>> suits_sparse(KL()), suits_sparse(ItakuraSaito())
+    >>> from thalweg.encoders.sparse_divergence_problem import supports_sparse
+    >>> supports_sparse(KL()), supports_sparse(ItakuraSaito())
     (True, False)
     """
     return loss.slope_at_zero is not None and loss.growth[0] == 0.0
 
 
-def fidelity_of(
+def make_divergence_problem(
     loss: Divergence,
     V: Any,
     W: Array,
     observed: Mask | None,
     l1: float = 0.0,
     l2: float = 0.0,
-) -> Fidelity:
+) -> DivergenceProblem:
     """Return the loss of dense or of sparse data.
 
     Examples
@@ -44,22 +44,22 @@ def fidelity_of(
     >>> import numpy as np
     >>> from scipy import sparse
     >>> from thalweg.divergences.kl import KL
-    >>> from thalweg.encoders.sparse_fidelity import fidelity_of
+    >>> from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
     >>> V = sparse.csc_array(np.eye(2))
-    >>> type(fidelity_of(KL(), V, np.ones((2, 1)), None)).__name__
-    'SparseFidelity'
+    >>> type(make_divergence_problem(KL(), V, np.ones((2, 1)), None)).__name__
+    'SparseDivergenceProblem'
     """
     if sparse.issparse(V):
-        return SparseFidelity(loss, V, W, None, l1, l2)
-    return Fidelity(loss, V, W, observed, l1, l2)
+        return SparseDivergenceProblem(loss, V, W, None, l1, l2)
+    return DivergenceProblem(loss, V, W, observed, l1, l2)
 
 
 @dataclass(frozen=True, eq=False)
-class SparseFidelity(Fidelity):
+class SparseDivergenceProblem(DivergenceProblem):
     """d(V | W H) + l1 sum(H) + l2/2 |H|^2 for each column of a sparse V (F, B) in CSC form.
 
     The model is the vector of the entries of W H where V has one. At the other places the loss
-    has to be linear in the model, see :func:`suits_sparse`: there only sums are needed.
+    has to be linear in the model, see :func:`supports_sparse`: there only sums are needed.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ class SparseFidelity(Fidelity):
     >>> import numpy as np
     >>> from scipy import sparse
     >>> from thalweg.divergences.kl import KL
-    >>> from thalweg.encoders.sparse_fidelity import SparseFidelity
+    >>> from thalweg.encoders.sparse_divergence_problem import SparseDivergenceProblem
     >>> V = sparse.csc_array(np.array([[0.0], [4.0]]))
-    >>> SparseFidelity(KL(), V, np.ones((2, 1)), None).start()
+    >>> SparseDivergenceProblem(KL(), V, np.ones((2, 1)), None).start()
     array([[2.]])
     """
 
@@ -115,7 +115,7 @@ class SparseFidelity(Fidelity):
         neg, slope = self._parts(self.model(H))
         return neg @ np.ascontiguousarray(H.T), slope * H.sum(axis=1)
 
-    def take(self, columns: Indices | slice) -> "SparseFidelity":
+    def take(self, columns: Indices | slice) -> "SparseDivergenceProblem":
         """Return the problem of some samples only."""
         return replace(self, V=self.V[:, columns])
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from thalweg._typing import Array, Indices
-from thalweg.archetypes.rows import Rows
+from thalweg.archetypes.data_matrix import DataMatrix
 from thalweg.solvers.simplex import simplex_least_squares
 
 __all__ = ["nearest_in_hull"]
@@ -15,7 +15,7 @@ _TOL = 1e-9
 
 
 def nearest_in_hull(
-    rows: Rows,
+    rows: DataMatrix,
     HX: Array,
     T: Array | None = None,
     *,
@@ -30,7 +30,7 @@ def nearest_in_hull(
 
     Parameters
     ----------
-    rows : Rows
+    rows : DataMatrix
         The data X.
     HX : array of shape (k, m)
         H X'.
@@ -51,9 +51,9 @@ def nearest_in_hull(
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.hull import nearest_in_hull
-    >>> square = Rows.of(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]))
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.hull_projection import nearest_in_hull
+    >>> square = DataMatrix.of(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]))
     >>> T, _ = nearest_in_hull(square, square.correlated(np.array([[0.5, 3.0]])))
     >>> T @ square.X
     array([[0.5, 1. ]])
@@ -76,7 +76,7 @@ def nearest_in_hull(
     return T, np.maximum(gaps, 0.0)
 
 
-def _solve(rows: Rows, HX: Array, T: Array, active: Indices, steps: int | None) -> Array:
+def _solve(rows: DataMatrix, HX: Array, T: Array, active: Indices, steps: int | None) -> Array:
     chosen = rows.take(active)
     small, _ = simplex_least_squares(chosen @ chosen.T, HX[:, active], T[:, active], steps)
     T = np.zeros(T.shape)

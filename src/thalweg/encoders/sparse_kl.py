@@ -10,17 +10,17 @@ from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
-from thalweg.encoders.fidelity import coefficients
-from thalweg.encoders.sparse_fidelity import fidelity_of
+from thalweg.encoders.divergence_problem import coefficients
+from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
 
-__all__ = ["Counts"]
+__all__ = ["SparseKL"]
 
 
 @dataclass(frozen=True)
-class Counts:
+class SparseKL:
     """argmin over h >= 0 of KL(v | W h) + l1 sum(h), certified by a duality gap.
 
     Multiplicative updates, in compiled code: a step costs one visit to the atoms' entries where
@@ -38,12 +38,12 @@ class Counts:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.encoders.counts import Counts
-    >>> Counts().encode(np.array([[0.0], [4.0]]), np.ones((2, 1))).H
+    >>> from thalweg.encoders.sparse_kl import SparseKL
+    >>> SparseKL().encode(np.array([[0.0], [4.0]]), np.ones((2, 1))).H
     array([[2.]])
     """
 
-    name: ClassVar[str] = "counts"
+    name: ClassVar[str] = "sparse-kl"
 
     penalty: Prox = field(default_factory=Orthant)
     tol: float = 1e-3
@@ -62,8 +62,8 @@ class Counts:
         """Encode the columns of V, dense or sparse; see :class:`thalweg.encoders.Encoder`."""
         l1, _ = coefficients(self.penalty)
         rows = sparse.csr_array((V if observed is None else V * observed).T)
-        fidelity = fidelity_of(KL(), rows.T if observed is None else V, W, observed, l1)
-        H = np.array(fidelity.start() if H0 is None else H0, dtype=W.dtype).T.copy(order="C")
+        problem = make_divergence_problem(KL(), rows.T if observed is None else V, W, observed, l1)
+        H = np.array(problem.start() if H0 is None else H0, dtype=W.dtype).T.copy(order="C")
         atoms = np.ascontiguousarray(W)
         mass = atoms.sum(axis=0)[None] if observed is None else observed.T.astype(W.dtype) @ atoms
         mass = np.maximum(mass + W.dtype.type(l1), np.finfo(W.dtype).tiny)
@@ -83,4 +83,4 @@ class Counts:
         )
         nothing = np.broadcast_to(np.zeros((), W.dtype), V.shape)
         R = nothing if observed is None else np.where(observed, 0, V - W @ H.T)
-        return Codes(H.T, R, np.abs(loss), fidelity.cost(H.T), loss >= 0.0)
+        return Codes(H.T, R, np.abs(loss), problem.cost(H.T), loss >= 0.0)

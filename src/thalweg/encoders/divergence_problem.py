@@ -7,12 +7,11 @@ import numpy as np
 from thalweg._typing import Array, Indices, Mask
 from thalweg.divergences import Divergence
 from thalweg.encoders import Codes
-from thalweg.encoders._problem import times
-from thalweg.encoders._run import take
+from thalweg.encoders.columns import take_columns, times
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 
-__all__ = ["Fidelity", "coefficients"]
+__all__ = ["DivergenceProblem", "coefficients"]
 
 
 def coefficients(penalty: Prox) -> tuple[float, float]:
@@ -20,7 +19,7 @@ def coefficients(penalty: Prox) -> tuple[float, float]:
 
     Examples
     --------
-    >>> from thalweg.encoders.fidelity import coefficients
+    >>> from thalweg.encoders.divergence_problem import coefficients
     >>> from thalweg.prox.l1 import L1
     >>> coefficients(L1(0.5, nonnegative=True))
     (0.5, 0.0)
@@ -35,7 +34,7 @@ def coefficients(penalty: Prox) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Fidelity:
+class DivergenceProblem:
     """d(V | W H) + l1 sum(H) + l2/2 |H|^2 for each column, over the entries observed.
 
     A gap is an entry that fits: there the data are taken to be the model, so that it adds
@@ -58,9 +57,9 @@ class Fidelity:
     --------
     >>> import numpy as np
     >>> from thalweg.divergences.kl import KL
-    >>> from thalweg.encoders.fidelity import Fidelity
-    >>> fidelity = Fidelity(KL(), np.array([[1.0], [3.0]]), np.ones((2, 1)), None)
-    >>> fidelity.start()
+    >>> from thalweg.encoders.divergence_problem import DivergenceProblem
+    >>> problem = DivergenceProblem(KL(), np.array([[1.0], [3.0]]), np.ones((2, 1)), None)
+    >>> problem.start()
     array([[2.]])
     """
 
@@ -146,12 +145,14 @@ class Fidelity:
         neg, pos = self.loss.split(self._data(P), P)
         return self._across(neg, H), self._across(pos, H)
 
-    def take(self, columns: Indices | slice) -> "Fidelity":
+    def take(self, columns: Indices | slice) -> "DivergenceProblem":
         """Return the problem of some samples only, each of them one run of memory."""
         observed = (
-            None if self.observed is None else np.asfortranarray(take(self.observed, columns))
+            None
+            if self.observed is None
+            else np.asfortranarray(take_columns(self.observed, columns))
         )
-        return replace(self, V=np.asfortranarray(take(self.V, columns)), observed=observed)
+        return replace(self, V=np.asfortranarray(take_columns(self.V, columns)), observed=observed)
 
     def codes(self, H: Array, solved: Mask) -> Codes:
         """Return the result at some codes."""

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from thalweg._typing import Array
 
-__all__ = ["Rows"]
+__all__ = ["DataMatrix"]
 
 # Entries of a block; sparse data with more of them are made dense a block at a time.
 _BLOCK = 2**24
@@ -19,21 +19,21 @@ _GRAM = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class DataMatrix:
     """A matrix X (m, n) in float64, dense or CSR, and its products.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> Rows.of(np.eye(3)).mixed(np.array([[0.5, 0.5, 0.0]]))
+    >>> from thalweg.archetypes import DataMatrix
+    >>> DataMatrix.of(np.eye(3)).mixed(np.array([[0.5, 0.5, 0.0]]))
     array([[0.5, 0.5, 0. ]])
     """
 
     X: Any
 
     @classmethod
-    def of(cls, X: Any) -> "Rows":
+    def of(cls, X: Any) -> "DataMatrix":
         """Take in a matrix; a sparse one that fits into a block becomes dense."""
         if sparse.issparse(X) and X.shape[0] * X.shape[1] > _BLOCK:
             return cls(sparse.csr_array(X, dtype=np.float64))

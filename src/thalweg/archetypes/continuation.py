@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes.descent import Descent, Ended, Watch, nearest_sparse
-from thalweg.archetypes.problem import Problem, State
-from thalweg.archetypes.rows import Rows
+from thalweg.archetypes.block_descent import Descent, Ended, Watch, nearest_sparse
+from thalweg.archetypes.data_matrix import DataMatrix
+from thalweg.archetypes.objective import Problem, State
 
-__all__ = ["Path", "Refill", "Stop", "weights_down_to"]
+__all__ = ["Continuation", "Refill", "Stop", "weights_down_to"]
 
 # The weight to begin with, [A] 4.2; and the last one before 0, which no ratio leads to.
 _LARGE, _SMALL = 30.0, 0.03
@@ -62,7 +62,7 @@ def weights_down_to(weight: float, count: int) -> list[float]:
 
     Examples
     --------
-    >>> from thalweg.archetypes.path import weights_down_to
+    >>> from thalweg.archetypes.continuation import weights_down_to
     >>> [round(w, 2) for w in weights_down_to(1.0, 4)]
     [30.0, 9.65, 3.11, 1.0]
     """
@@ -73,15 +73,15 @@ def weights_down_to(weight: float, count: int) -> list[float]:
     return [*np.geomspace(max(_LARGE, weight), weight, count)[:-1].tolist(), weight]
 
 
-Refill = Callable[[Rows, State], Rows]
+Refill = Callable[[DataMatrix, State], DataMatrix]
 
 
-def _unchanged(rows: Rows, _: State) -> Rows:
+def _unchanged(rows: DataMatrix, _: State) -> DataMatrix:
     return rows
 
 
 @dataclass(frozen=True)
-class Path:
+class Continuation:
     """Solves (17) along falling weights, each from the solution before.
 
     Parameters
@@ -96,11 +96,11 @@ class Path:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows
-    >>> from thalweg.archetypes.path import Path
-    >>> from thalweg.archetypes.starts import zero
-    >>> problem = Problem(Rows.of(np.eye(3)), weight=1.0, nonzeros=2)
-    >>> stops, _, _ = Path(count=2).run(problem, zero(problem.rows, 2))
+    >>> from thalweg.archetypes import Problem, DataMatrix
+    >>> from thalweg.archetypes.continuation import Continuation
+    >>> from thalweg.archetypes.initialisation import zero
+    >>> problem = Problem(DataMatrix.of(np.eye(3)), weight=1.0, nonzeros=2)
+    >>> stops, _, _ = Continuation(count=2).run(problem, zero(problem.rows, 2))
     >>> [stop.weight for stop in stops]
     [30.0, 1.0]
     """
@@ -115,7 +115,7 @@ class Path:
         state: State,
         watch: Watch | None = None,
         refill: Refill = _unchanged,
-    ) -> tuple[tuple[Stop, ...], Ended, Rows]:
+    ) -> tuple[tuple[Stop, ...], Ended, DataMatrix]:
         """Go from a state to the problem; ``refill`` may renew the data between two stops.
 
         Returned are the stops, how the last one ended, and its data.

@@ -6,28 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg._typing import Array, Indices, Mask
+from thalweg.encoders.columns import times
 from thalweg.prox import Prox
 from thalweg.prox.moreau import moreau
 
-__all__ = ["MOST_AT_ONCE", "Point", "Problem", "chunks", "times"]
-
-# Samples that are encoded together at the most.
-MOST_AT_ONCE = 256
-
-
-def times(W: Array, H: Array) -> Array:
-    """Return W @ H with contiguous columns, in which a sample is one run of memory."""
-    # Both are finite, but BLAS may report what it finds in buffers of its own, and does not use.
-    with np.errstate(invalid="ignore"):
-        product: Array = (H.T @ W.T).T
-    return product
-
-
-def chunks(V: Array, K: int) -> list[slice]:
-    """Cut the columns of V so that the work arrays of a chunk stay in the cache."""
-    F, B = V.shape
-    size = max(16, min(MOST_AT_ONCE, 2**20 // max(F, K, 1)))
-    return [slice(start, start + size) for start in range(0, B, size)]
+__all__ = ["Point", "RobustProblem"]
 
 
 class Point(NamedTuple):
@@ -51,7 +34,7 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class RobustProblem:
     """min over H of env_g(V - W H) + omega(H): the outliers are in the envelope of g."""
 
     V: Array
@@ -67,10 +50,10 @@ class Problem:
         values, E = moreau(self.outliers, Z if self.observed is None else Z * self.observed)
         return Point(values + self._cost(H), Z, E)
 
-    def take(self, columns: Indices | slice) -> "Problem":
+    def take(self, columns: Indices | slice) -> "RobustProblem":
         """Return the problem of some of the samples."""
         observed = None if self.observed is None else self.observed.T[columns].T
-        return Problem(self.V.T[columns].T, self.W, observed, self.outliers, self.penalty)
+        return RobustProblem(self.V.T[columns].T, self.W, observed, self.outliers, self.penalty)
 
     def gap(self, point: Point) -> Array:
         """Return loss minus a lower bound of the optimum, by Fenchel duality.

@@ -8,9 +8,9 @@ import numpy as np
 
 from thalweg import _kernels
 from thalweg._typing import Array
-from thalweg.archetypes.hull import nearest_in_hull
-from thalweg.archetypes.problem import Point, Problem, State
-from thalweg.archetypes.swaps import swap_entries
+from thalweg.archetypes.fixed_code_swaps import swap_entries
+from thalweg.archetypes.hull_projection import nearest_in_hull
+from thalweg.archetypes.objective import Point, Problem, State
 from thalweg.prox.simplex import Simplex
 from thalweg.prox.top import Top
 from thalweg.solvers import Status
@@ -48,10 +48,10 @@ class Ended(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows
-    >>> from thalweg.archetypes.descent import Descent
-    >>> from thalweg.archetypes.starts import zero
-    >>> problem = Problem(Rows.of(np.eye(2)), weight=1.0)
+    >>> from thalweg.archetypes import Problem, DataMatrix
+    >>> from thalweg.archetypes.block_descent import Descent
+    >>> from thalweg.archetypes.initialisation import zero
+    >>> problem = Problem(DataMatrix.of(np.eye(2)), weight=1.0)
     >>> Descent(tol=1e-6).run(problem, zero(problem.rows, 1)).status.name
     'CONVERGED'
     """
@@ -69,7 +69,7 @@ def nearest_sparse(H: Array, nonzeros: int | None) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes.descent import nearest_sparse
+    >>> from thalweg.archetypes.block_descent import nearest_sparse
     >>> nearest_sparse(np.array([[3.0, -1.0], [1.0, 2.0]]), 2)
     array([[3., 0.],
            [0., 2.]])
@@ -101,11 +101,11 @@ class Descent:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows
-    >>> from thalweg.archetypes.descent import Descent
-    >>> from thalweg.archetypes.starts import zero
+    >>> from thalweg.archetypes import Problem, DataMatrix
+    >>> from thalweg.archetypes.block_descent import Descent
+    >>> from thalweg.archetypes.initialisation import zero
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-    >>> problem = Problem(Rows.of(X), weight=1.0, nonzeros=2)
+    >>> problem = Problem(DataMatrix.of(X), weight=1.0, nonzeros=2)
     >>> round(Descent().run(problem, zero(problem.rows, 2)).point.objective, 6)
     0.0
     """
@@ -186,9 +186,9 @@ def stationarity(problem: Problem, state: State) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows, State
-    >>> from thalweg.archetypes.descent import stationarity
-    >>> problem = Problem(Rows.of(np.eye(2)), weight=1.0)
+    >>> from thalweg.archetypes import Problem, DataMatrix, State
+    >>> from thalweg.archetypes.block_descent import stationarity
+    >>> problem = Problem(DataMatrix.of(np.eye(2)), weight=1.0)
     >>> stationarity(problem, State(np.eye(2), np.eye(2), np.eye(2)))
     0.0
     """
@@ -211,9 +211,9 @@ def quadratic(problem: Problem, W: Array, T: Array) -> tuple[Array, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows
-    >>> from thalweg.archetypes.descent import quadratic
-    >>> problem = Problem(Rows.of(np.array([[2.0], [4.0]])), weight=1.0)
+    >>> from thalweg.archetypes import Problem, DataMatrix
+    >>> from thalweg.archetypes.block_descent import quadratic
+    >>> problem = Problem(DataMatrix.of(np.array([[2.0], [4.0]])), weight=1.0)
     >>> quadratic(problem, np.ones((2, 1)), np.array([[0.5, 0.5]]))
     (array([[3.]]), array([[9.]]))
     """

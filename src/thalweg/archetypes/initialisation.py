@@ -3,15 +3,15 @@
 import numpy as np
 
 from thalweg._typing import Array, Indices
-from thalweg.archetypes.hull import nearest_in_hull
-from thalweg.archetypes.problem import State
-from thalweg.archetypes.rows import Rows
+from thalweg.archetypes.data_matrix import DataMatrix
+from thalweg.archetypes.hull_projection import nearest_in_hull
+from thalweg.archetypes.objective import State
 from thalweg.solvers.simplex import simplex_least_squares
 
 __all__ = ["around", "drawn", "furthest_sum", "projections", "robust_projections", "zero"]
 
 
-def zero(rows: Rows, k: int) -> State:
+def zero(rows: DataMatrix, k: int) -> State:
     """Return H = 0, with all weight of W and T on the first archetype and sample.
 
     [A] leaves W and T open. Equal weights would be no start: archetypes that begin alike stay
@@ -20,9 +20,9 @@ def zero(rows: Rows, k: int) -> State:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.starts import zero
-    >>> zero(Rows.of(np.ones((3, 4))), 2).H.shape
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.initialisation import zero
+    >>> zero(DataMatrix.of(np.ones((3, 4))), 2).H.shape
     (2, 4)
     """
     m, n = rows.shape
@@ -31,15 +31,15 @@ def zero(rows: Rows, k: int) -> State:
     return State(np.zeros((k, n)), W, T)
 
 
-def around(rows: Rows, H: Array) -> State:
+def around(rows: DataMatrix, H: Array) -> State:
     """Return given archetypes with their best codes and hull points.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.starts import around
-    >>> around(Rows.of(np.array([[0.25, 0.75]])), np.eye(2)).W
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.initialisation import around
+    >>> around(DataMatrix.of(np.array([[0.25, 0.75]])), np.eye(2)).W
     array([[0.25, 0.75]])
     """
     HX = rows.correlated(H)
@@ -48,7 +48,7 @@ def around(rows: Rows, H: Array) -> State:
     return State(H, W, T)
 
 
-def projections(rows: Rows, k: int) -> Indices:
+def projections(rows: DataMatrix, k: int) -> Indices:
     """Return k samples by successive projections (M. C. U. Araujo et al., 2001).
 
     The largest sample is taken and projected out of all others, k times. When nothing is left
@@ -57,9 +57,9 @@ def projections(rows: Rows, k: int) -> Indices:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.starts import projections
-    >>> projections(Rows.of(np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 2.0]])), 2)
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.initialisation import projections
+    >>> projections(DataMatrix.of(np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 2.0]])), 2)
     array([0, 2])
     """
     left, chosen = rows.squares.copy(), list[int]()
@@ -76,7 +76,7 @@ def projections(rows: Rows, k: int) -> Indices:
     return np.resize(np.array(chosen or [0], dtype=np.intp), k)
 
 
-def robust_projections(rows: Rows, k: int, near: int = 5) -> Array:
+def robust_projections(rows: DataMatrix, k: int, near: int = 5) -> Array:
     """Return archetypes by successive projections, each the mean of samples next to the extreme.
 
     One noisy sample is a poor vertex; the ``near`` samples that reach farthest into the same
@@ -85,10 +85,10 @@ def robust_projections(rows: Rows, k: int, near: int = 5) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.starts import robust_projections
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.initialisation import robust_projections
     >>> X = np.array([[3.0, 0.0], [2.8, 0.0], [1.0, 0.0], [0.5, 0.0]])
-    >>> robust_projections(Rows.of(X), 1, near=2)
+    >>> robust_projections(DataMatrix.of(X), 1, near=2)
     array([[2.9, 0. ]])
     """
     left, found = rows.squares.copy(), list[Array]()
@@ -108,7 +108,7 @@ def robust_projections(rows: Rows, k: int, near: int = 5) -> Array:
     return np.array(found)[np.resize(np.arange(len(found)), k)]
 
 
-def furthest_sum(rows: Rows, k: int, rng: np.random.Generator) -> Indices:
+def furthest_sum(rows: DataMatrix, k: int, rng: np.random.Generator) -> Indices:
     """Return k samples far from one another (M. Morup and L. K. Hansen, 2012).
 
     Each next one has the largest sum of distances to those before; then the first ones, which
@@ -117,10 +117,10 @@ def furthest_sum(rows: Rows, k: int, rng: np.random.Generator) -> Indices:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.starts import furthest_sum
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.initialisation import furthest_sum
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.4, 0.4], [0.0, 1.0]])
-    >>> sorted(furthest_sum(Rows.of(X), 3, np.random.default_rng(0)).tolist())
+    >>> sorted(furthest_sum(DataMatrix.of(X), 3, np.random.default_rng(0)).tolist())
     [0, 1, 3]
     """
     m = rows.shape[0]
@@ -135,15 +135,15 @@ def furthest_sum(rows: Rows, k: int, rng: np.random.Generator) -> Indices:
     return np.array(chosen, dtype=np.intp)
 
 
-def drawn(rows: Rows, k: int, rng: np.random.Generator) -> Indices:
+def drawn(rows: DataMatrix, k: int, rng: np.random.Generator) -> Indices:
     """Return k samples by chance, each once as long as there are enough.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.starts import drawn
-    >>> sorted(drawn(Rows.of(np.eye(3)), 3, np.random.default_rng(0)).tolist())
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.initialisation import drawn
+    >>> sorted(drawn(DataMatrix.of(np.eye(3)), 3, np.random.default_rng(0)).tolist())
     [0, 1, 2]
     """
     m = rows.shape[0]
@@ -157,7 +157,7 @@ def _orthogonalised(basis: Array, x: Array) -> Array:
     return np.vstack([basis, x / np.linalg.norm(x)])
 
 
-def _distances(rows: Rows, index: int) -> Array:
+def _distances(rows: DataMatrix, index: int) -> Array:
     inner = rows.correlated(rows.take([index]))[0]
     distances: Array = np.sqrt(np.maximum(rows.squares + rows.squares[index] - 2.0 * inner, 0.0))
     return distances

@@ -11,15 +11,15 @@ from thalweg.encoders import Codes
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates.gauge import sizes
+from thalweg.updates.atom_scaling import sizes
 
-__all__ = ["Condensate", "Condensed"]
+__all__ = ["CaoONMF", "CaoState"]
 
 # A zero cannot be multiplied: codes and atoms begin at no less than this share of their mean.
 _SEED = 1e-3
 
 
-class Condensate(NamedTuple):
+class CaoState(NamedTuple):
     """What is kept of the samples so far.
 
     Attributes
@@ -34,8 +34,8 @@ class Condensate(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.updates.condensed import Condensed
-    >>> Condensed().init(np.ones((3, 2))).A.shape
+    >>> from thalweg.updates.cao_onmf import CaoONMF
+    >>> CaoONMF().init(np.ones((3, 2))).A.shape
     (2, 2)
     """
 
@@ -45,7 +45,7 @@ class Condensate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Condensed:
+class CaoONMF:
     """argmin over W, H >= 0 of |[W_old L, V] - W H|^2/2: [R] (36).
 
     The samples so far are taken to be W_old H_old, and L, the norms of the rows of H_old, makes
@@ -65,28 +65,28 @@ class Condensed:
     --------
     >>> import numpy as np
     >>> from thalweg.encoders.fast import Fast
-    >>> from thalweg.updates.condensed import Condensed
+    >>> from thalweg.updates.cao_onmf import CaoONMF
     >>> V, W = np.array([[0.3], [0.4]]), np.array([[1.0], [0.1]])
-    >>> update = Condensed(max_iter=1000, tol=1e-9)
+    >>> update = CaoONMF(max_iter=1000, tol=1e-9)
     >>> W, state = update.step(W, update.init(W), V, Fast().encode(V, W))
     >>> W.ravel().round(3)
     array([0.6, 0.8])
     """
 
-    name: ClassVar[str] = "condensed"
+    name: ClassVar[str] = "cao-onmf"
 
     constraint: Prox = field(default_factory=L2Ball)
     tol: float = 1e-4
     max_iter: int = 200
 
-    def init(self, W: Array) -> Condensate:
+    def init(self, W: Array) -> CaoState:
         """Return the state of no samples."""
         K = W.shape[1]
-        return Condensate(np.zeros((K, K), W.dtype), np.zeros(()), np.zeros(()))
+        return CaoState(np.zeros((K, K), W.dtype), np.zeros(()), np.zeros(()))
 
     def step(
-        self, W: Array, state: Condensate, V: Array, codes: Codes, observed: Mask | None = None
-    ) -> tuple[Array, Condensate]:
+        self, W: Array, state: CaoState, V: Array, codes: Codes, observed: Mask | None = None
+    ) -> tuple[Array, CaoState]:
         """Factorise the dictionary and the batch together.
 
         Gaps need no mark here: the outliers make V - R equal to W H over them.
@@ -103,7 +103,7 @@ class Condensed:
         total = state.n_samples + float(n)
         mean = state.objective + (codes.loss.sum() - n * state.objective) / total
         A = moved @ state.A @ moved.T + H[:, K:] @ H[:, K:].T
-        return W, Condensate(A, np.asarray(mean), np.asarray(total))
+        return W, CaoState(A, np.asarray(mean), np.asarray(total))
 
     def factorise(self, M: Array, W: Array, H: Array) -> tuple[Array, Array]:
         """Return factors of M with a lower error than the given ones."""
@@ -118,14 +118,14 @@ class Condensed:
                 break
         return W, H
 
-    def merge(self, states: Sequence[Condensate]) -> Condensate:
+    def merge(self, states: Sequence[CaoState]) -> CaoState:
         """Return the sum of several states, of one and the same dictionary."""
         total = sum((s.n_samples for s in states), np.zeros(()))
         mean = sum((s.objective * s.n_samples for s in states), np.zeros(()))
         A: Array = np.sum([s.A for s in states], axis=0)
-        return Condensate(A, np.asarray(mean / max(total, 1.0)), np.asarray(total))
+        return CaoState(A, np.asarray(mean / max(total, 1.0)), np.asarray(total))
 
-    def objective(self, W: Array, state: Condensate) -> float:
+    def objective(self, W: Array, state: CaoState) -> float:
         """Return the mean loss of the samples so far; W has no part in it."""
         return float(state.objective)
 

@@ -22,7 +22,7 @@ class SimplexCodes:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes.codes import SimplexCodes
+    >>> from thalweg.archetypes.simplex_codes import SimplexCodes
     >>> SimplexCodes().encode(np.array([[3.0], [1.0]]), np.eye(2)).H.ravel()
     array([1., 0.])
     """

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes.rows import Rows
+from thalweg.archetypes.data_matrix import DataMatrix
 
 __all__ = ["Point", "Problem", "State"]
 
@@ -26,9 +26,9 @@ class State(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Rows
-    >>> from thalweg.archetypes.starts import zero
-    >>> zero(Rows.of(np.ones((3, 2))), 1).W.ravel()
+    >>> from thalweg.archetypes import DataMatrix
+    >>> from thalweg.archetypes.initialisation import zero
+    >>> zero(DataMatrix.of(np.ones((3, 2))), 1).W.ravel()
     array([1., 1., 1.])
     """
 
@@ -54,9 +54,9 @@ class Point(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows
-    >>> from thalweg.archetypes.starts import zero
-    >>> problem = Problem(Rows.of(np.ones((3, 2))), weight=1.0)
+    >>> from thalweg.archetypes import Problem, DataMatrix
+    >>> from thalweg.archetypes.initialisation import zero
+    >>> problem = Problem(DataMatrix.of(np.ones((3, 2))), weight=1.0)
     >>> problem.at(zero(problem.rows, 1)).objective
     8.0
     """
@@ -77,12 +77,12 @@ class Problem:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows
-    >>> Problem(Rows.of(np.eye(3)), weight=1.0, nonzeros=4).rows.shape
+    >>> from thalweg.archetypes import Problem, DataMatrix
+    >>> Problem(DataMatrix.of(np.eye(3)), weight=1.0, nonzeros=4).rows.shape
     (3, 3)
     """
 
-    rows: Rows
+    rows: DataMatrix
     weight: float
     nonzeros: int | None = None
     emphasis: Array | None = None

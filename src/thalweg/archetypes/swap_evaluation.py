@@ -3,19 +3,19 @@
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes.candidates import Swap
-from thalweg.archetypes.hull import nearest_in_hull
-from thalweg.archetypes.problem import Point, Problem, State
+from thalweg.archetypes.hull_projection import nearest_in_hull
+from thalweg.archetypes.objective import Point, Problem, State
+from thalweg.archetypes.swap_candidates import Swap
 from thalweg.solvers.simplex import simplex_least_squares
 
-__all__ = ["Trial"]
+__all__ = ["SwapEvaluation"]
 
 # Rounds of (32), (33) and (34). They also end when the last one brought less than this share of
 # what is missing.
 _ROUNDS, _HOPELESS = 50, 0.01
 
 
-class Trial:
+class SwapEvaluation:
     """Minimises (17) over W, T and the entry that enters; the point it began at is left alone.
 
     The entry that leaves is set to zero, and the one that enters begins there. Products of H are
@@ -37,14 +37,14 @@ class Trial:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.archetypes import Problem, Rows
-    >>> from thalweg.archetypes.candidates import Swap
-    >>> from thalweg.archetypes.starts import around
-    >>> from thalweg.archetypes.trial import Trial
+    >>> from thalweg.archetypes import Problem, DataMatrix
+    >>> from thalweg.archetypes.swap_candidates import Swap
+    >>> from thalweg.archetypes.initialisation import around
+    >>> from thalweg.archetypes.swap_evaluation import SwapEvaluation
     >>> X = np.array([[1.0, 3.0], [1.0, 3.0]])
-    >>> problem = Problem(Rows.of(X), weight=1.0, nonzeros=1)
+    >>> problem = Problem(DataMatrix.of(X), weight=1.0, nonzeros=1)
     >>> point = problem.at(around(problem.rows, np.array([[1.0, 0.0]])))
-    >>> trial = Trial(
+    >>> trial = SwapEvaluation(
     ...     problem, point, np.array([9.0]), {0: X[:, 0], 1: X[:, 1]}, Swap((0, 0), (0, 1))
     ... )
     >>> trial.reaches(5.0), trial.point().state.H

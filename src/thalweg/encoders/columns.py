@@ -1,0 +1,62 @@
+"""Products, selections and chunks of matrices whose columns are samples."""
+
+from typing import Any
+
+import numpy as np
+
+from thalweg._typing import Array, Indices
+
+__all__ = ["MAX_CHUNK_SIZE", "chunks", "take_columns", "times"]
+
+# Samples per chunk, at most and at least, and entries per work array of a chunk (8 MB in double
+# precision: a few such arrays stay in the cache). They set speed and memory, not results.
+# benchmarks: ratios
+MAX_CHUNK_SIZE, _MIN_CHUNK_SIZE, _CHUNK_ENTRIES = 256, 16, 2**20
+
+
+def times(W: Array, H: Array) -> Array:
+    """Return W @ H in column-major order, so that each sample is contiguous in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.columns import times
+    >>> times(np.eye(2), np.ones((2, 3))).flags.f_contiguous
+    True
+    """
+    # BLAS may raise the invalid flag for padding that it reads but does not use.
+    with np.errstate(invalid="ignore"):
+        product: Array = (H.T @ W.T).T
+    return product
+
+
+def take_columns(X: Any, columns: Indices | slice) -> Any:
+    """Return the selected columns of an array in column-major order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.columns import take_columns
+    >>> take_columns(np.arange(6).reshape(2, 3), np.array([2, 0]))
+    array([[2, 0],
+           [5, 3]])
+    """
+    return X.T[columns].T
+
+
+def chunks(V: Array, n_work: int) -> list[slice]:
+    """Split the columns of V into slices whose work arrays fit into the cache.
+
+    ``n_work`` is the number of entries that an algorithm keeps per sample beyond its features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.columns import chunks
+    >>> chunks(np.ones((3, 300)), 1)
+    [slice(0, 256, None), slice(256, 512, None)]
+    """
+    n_features, n_samples = V.shape
+    most = _CHUNK_ENTRIES // max(n_features, n_work, 1)
+    size = max(_MIN_CHUNK_SIZE, min(MAX_CHUNK_SIZE, most))
+    return [slice(start, start + size) for start in range(0, n_samples, size)]
