@@ -1,14 +1,14 @@
 """The runner: ``python -m benchmarks [--case NAME] [--quick]``; ``--help`` has the rest."""
 
 import argparse
-import importlib
 import os
 import subprocess
 import sys
 import time
 
-from benchmarks import _results, _threads
-from benchmarks._cases import found, headline, threads
+from benchmarks import _results
+from benchmarks._cases import folders, found, headline, load, threads, title
+from benchmarks.shared import blas_threads
 
 
 def main() -> int:
@@ -16,8 +16,7 @@ def main() -> int:
     arguments = _parse()
     cases = found()
     if arguments.list:
-        for name in cases:
-            print(f"{name:16s}{headline(name)}")
+        _list()
         return 0
     if arguments.pages:
         from benchmarks import _pages
@@ -45,24 +44,33 @@ def _parse() -> argparse.Namespace:
     size.add_argument("--quick", action="store_true", help="less data; results in results/quick")
     size.add_argument("--full", action="store_true", help="all data, which is the default")
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--list", action="store_true", help="name the cases")
+    instead.add_argument("--list", action="store_true", help="name the cases of each folder")
     instead.add_argument("--show", action="store_true", help="print stored results again")
     instead.add_argument("--pages", action="store_true", help="write the pages in docs")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
+def _list() -> None:
+    width = max(map(len, found())) + 2
+    for folder, names in folders().items():
+        print(f"{folder}: {title(folder)}")
+        for name in names:
+            print(f"  {name:{width}s}{headline(name)}")
+        print()
+
+
 def _start(name: str, quick: bool) -> bool:
     """Run a case in a process of its own, whose BLAS threads are set from the start."""
     print(f"== {name}: {headline(name)}", flush=True)
-    environment = {**os.environ, **_threads.environment(threads(name))}
+    environment = {**os.environ, **blas_threads.environment(threads(name))}
     command = [sys.executable, "-m", "benchmarks", "--inside", name]
     ended = subprocess.run(command + ["--quick"] * quick, env=environment, check=False)
     return ended.returncode == 0
 
 
 def _run(name: str, quick: bool) -> None:
-    case = importlib.import_module(f"benchmarks.cases.{name}")
+    case = load(name)
     begin = time.perf_counter()
     result = case.run(quick)
     seconds = time.perf_counter() - begin
@@ -76,7 +84,7 @@ def _show(name: str, quick: bool) -> None:
     if stored is None:
         print(f"== {name}: no results yet")
         return
-    case = importlib.import_module(f"benchmarks.cases.{name}")
+    case = load(name)
     print(f"== {name}, {stored['date']}, {stored['machine']['cpu']}")
     print(case.report(stored["result"]) + "\n")
 

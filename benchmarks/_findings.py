@@ -4,11 +4,10 @@ A case may have ``findings(result)``. Its page lists the sentences, blocks of ot
 them, and a test asserts that each holds, so no page can say what its result does not.
 """
 
-import importlib
 import re
 from typing import Any, NamedTuple
 
-from benchmarks import _results
+from benchmarks import _cases, _results
 
 __all__ = ["Finding", "filled", "of"]
 
@@ -24,7 +23,7 @@ class Finding(NamedTuple):
 
 def of(name: str, result: dict[str, Any]) -> list[Finding]:
     """Return the findings of a case; none if it has no such function."""
-    case = importlib.import_module(f"benchmarks.cases.{name}")
+    case = _cases.load(name)
     found: list[Finding] = case.findings(result) if hasattr(case, "findings") else []
     return found
 

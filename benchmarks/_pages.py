@@ -6,13 +6,12 @@ them is written by hand. Other pages of ``docs/`` repeat findings in blocks of t
 compares all of them with what this file makes of the results, so they cannot be apart.
 """
 
-import importlib
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import _findings, _results
-from benchmarks._cases import docstring, found
+from benchmarks._cases import docstring, folders, found, load, title
 
 __all__ = ["blocks", "pages", "verdict", "write"]
 
@@ -24,6 +23,7 @@ _SUMMARY = re.compile(r"(\d+) of (\d+) met\b")
 _LINE = re.compile(r": (not )?(?:met|both)\b", re.I)
 _PICTURE = re.compile(r"docs/images/\w+\.png")
 _CELL = re.compile(r"\b(not )?met\b", re.I)
+_HEADER = ("| case | claim | met |", "|---|---|---|")
 _NOTE = "<!-- Made by `python -m benchmarks --pages`; changes here are lost. -->"
 
 
@@ -77,7 +77,7 @@ def verdict(report: str) -> tuple[int, int] | None:
 
 
 def _report(name: str, content: dict[str, Any]) -> str:
-    report: str = importlib.import_module(f"benchmarks.cases.{name}").report(content["result"])
+    report: str = load(name).report(content["result"])
     return report
 
 
@@ -118,16 +118,25 @@ def _overview(reports: dict[str, str]) -> str:
         " can run again: `python -m benchmarks --case NAME`. Each case states its claim;"
         " where it was not met, the page shows by how much.",
         "",
-        "| case | claim | met |",
-        "|---|---|---|",
     ]
-    for name, report in reports.items():
-        text = _read(docstring(name))
-        claim = text.sections.get("Claim", text.sections.get("Claims", text.headline))
-        lines.append(
-            f"| [{name}]({name}.md) | {claim.replace('|', chr(92) + '|')} | {_word(report)} |"
-        )
-    return "\n".join(lines) + "\n\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+    for folder, names in folders().items():
+        measured = [name for name in names if name in reports]
+        if measured:
+            lines += [
+                f"## {title(folder).rstrip('.')}",
+                "",
+                "| case | claim | met |",
+                "|---|---|---|",
+            ]
+            lines += [_row(name, reports[name]) for name in measured]
+            lines.append("")
+    return "\n".join(lines) + "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+
+
+def _row(name: str, report: str) -> str:
+    text = _read(docstring(name))
+    claim = text.sections.get("Claim", text.sections.get("Claims", text.headline))
+    return f"| [{name}]({name}.md) | {claim.replace('|', chr(92) + '|')} | {_word(report)} |"
 
 
 def _word(report: str) -> str:

@@ -1,23 +1,17 @@
 """The benchmarks' pages say what their results say, and nothing became ten times as slow."""
 
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks import (
-    _cases,
-    _faces,
-    _findings,
-    _pages,
-    _quality,
-    _recorder,
-    _results,
-    _sweeps,
-)
-from benchmarks._measure import Method
-from benchmarks.cases import archetypes_robustness, ratios
+from benchmarks import __main__ as runner, _cases, _findings, _pages, _results
+from benchmarks.cases.archetypes import archetypes_robustness
+from benchmarks.cases.speed import ratios
+from benchmarks.shared import faces, quality, recorder, sweeps
+from benchmarks.shared.timing import Method
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
 SLOWDOWN = 10.0
@@ -85,14 +79,39 @@ class Falling:
 )
 def test_a_batch_method_has_converged_when_half_its_rounds_gain_little(objectives, rounds, ended):
     model = Falling(objectives)
-    recorder = _recorder.record(model, None, 299.5, clock=lambda: model.rounds, calm=0.01)
-    assert recorder.ended == ended
+    found = recorder.record(model, None, 299.5, clock=lambda: model.rounds, calm=0.01)
+    assert found.ended == ended
     assert abs(model.rounds - rounds) <= 4
 
 
 def test_every_case_says_what_it_does():
     for name in _cases.found():
         assert _cases.headline(name).endswith("."), name
+
+
+def test_every_case_is_in_one_folder_that_says_what_is_in_it():
+    folders = _cases.folders()
+    cases = Path(_cases.__file__).parent / "cases"
+    assert not [*cases.glob("[!_]*.py")], "a case belongs into a folder"
+    assert {path.parent.name for path in cases.glob("*/*.py")} == set(folders)
+    for folder, names in folders.items():
+        assert names, folder
+        assert _cases.title(folder).endswith("."), folder
+        assert all(_cases.load(name).__name__.split(".")[-2] == folder for name in names)
+    names = [name for names in folders.values() for name in names]
+    assert sorted(set(names)) == sorted(names) == _cases.found()
+    with pytest.raises(ValueError, match="in one folder, got 'nothing' in 0"):
+        _cases.load("nothing")
+
+
+def test_the_list_has_every_case_below_its_folder(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--list"])
+    assert runner.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("approximation: [R]")
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == [
+        name for names in _cases.folders().values() for name in names
+    ]
 
 
 def test_a_page_has_the_words_of_the_case_and_the_numbers_of_its_result():
@@ -180,7 +199,7 @@ def test_a_slowdown_is_seen():
 
 def test_salt_falls_on_the_shares_that_are_asked_for():
     clean = np.full((200, 50), 0.5)
-    noisy = _faces.salted(clean, 0.7, 0.1, np.random.default_rng(0))
+    noisy = faces.salted(clean, 0.7, 0.1, np.random.default_rng(0))
     hits = (noisy != clean).sum(axis=1)
     assert sorted(set(hits)) == [0, 5]
     assert np.count_nonzero(hits) == 140
@@ -198,13 +217,13 @@ def test_a_library_is_rated_by_the_better_codes():
     components, codes = rng.random((3, 20)), rng.random((40, 3))
     clean = codes @ components
     poor = learned(lambda model, X: np.zeros((len(X), 3)), n_transform=10)
-    quality, low_rank = _quality.own_quality(poor, components, clean, clean)
-    assert quality > 200.0  # by least squares
+    decibels, low_rank = quality.own_quality(poor, components, clean, clean)
+    assert decibels > 200.0  # by least squares
     np.testing.assert_allclose(low_rank, clean)
     ours = learned(lambda model, X: np.zeros((len(X), 3)), "thalweg fast", n_transform=10)
-    quality, low_rank = _quality.own_quality(ours, components, clean, clean)
+    decibels, low_rank = quality.own_quality(ours, components, clean, clean)
     assert low_rank.shape == (10, 20)  # by its own codes, however poor
-    assert quality == pytest.approx(-10.0 * np.log10(np.mean(clean[:10] ** 2)))
+    assert decibels == pytest.approx(-10.0 * np.log10(np.mean(clean[:10] ** 2)))
 
 
 def test_robust_codes_leave_outliers_alone():
@@ -212,14 +231,14 @@ def test_robust_codes_leave_outliers_alone():
     components = rng.random((3, 40))
     clean = rng.random((50, 3)) @ components
     X = np.where(rng.random(clean.shape) < 0.05, clean + 1.0, clean)
-    robust = _quality.robust_quality(components, X, clean)
-    plain, _ = _quality.own_quality(learned(), components, X, clean)
+    robust = quality.robust_quality(components, X, clean)
+    plain, _ = quality.own_quality(learned(), components, X, clean)
     assert robust > plain + 10.0
 
 
 def test_shades_go_from_dark_over_the_colour_to_pale():
     pytest.importorskip("matplotlib")
-    dark, *_, pale = _sweeps.shades("#808080", 4)
+    dark, *_, pale = sweeps.shades("#808080", 4)
     assert max(dark) < 0.5 < min(pale) <= 1.0
-    assert _sweeps.shades("#808080", 1) == [pytest.approx((128 / 255,) * 3)]
-    assert _sweeps.spread([2.0, 3.0, 4.0]) == 2.0
+    assert sweeps.shades("#808080", 1) == [pytest.approx((128 / 255,) * 3)]
+    assert sweeps.spread([2.0, 3.0, 4.0]) == 2.0

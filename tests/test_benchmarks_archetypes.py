@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from benchmarks import _clusters, _sparse_baselines
-from benchmarks._archetypes_printed import off, printed
-from benchmarks.cases import archetypes_scenes
+from benchmarks.cases.archetypes import _clusters, _sparse_baselines, archetypes_scenes
+from benchmarks.cases.archetypes._printed import off, printed
 from scipy.optimize import nnls
 
 from thalweg.synthetic import archetypal_mixtures

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks._examples import example as load
+from benchmarks.shared.examples import example as load
 
 from thalweg import metrics
 

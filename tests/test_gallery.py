@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks._examples import example as load
+from benchmarks.shared.examples import example as load
 
 pytest.importorskip("matplotlib", reason="the examples draw")
 

@@ -8,7 +8,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from benchmarks._measure import Method
+from benchmarks.shared.timing import Method
 
 __all__ = ["gather"]
 

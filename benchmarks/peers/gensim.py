@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks._measure import Method
+from benchmarks.shared.timing import Method
 
 __all__ = ["methods"]
 

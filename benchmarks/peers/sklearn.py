@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from benchmarks._measure import Method
+from benchmarks.shared.timing import Method
 
 __all__ = ["methods"]
 

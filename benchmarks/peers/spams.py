@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._measure import Method
+from benchmarks.shared.timing import Method
 
 __all__ = ["methods"]
 

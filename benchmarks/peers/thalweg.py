@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchmarks._measure import Method
+from benchmarks.shared.timing import Method
 
 __all__ = ["method", "methods"]
 

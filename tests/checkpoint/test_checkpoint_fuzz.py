@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CODE = """
 import json
-from benchmarks.cases.fuzz_checkpoint import fuzz
+from benchmarks.cases.security.fuzz_checkpoint import fuzz
 print(json.dumps(fuzz(500, seed=1)))
 """
 

@@ -16,7 +16,7 @@ ROWS, FEATURES, SPARE = 64_000, 512, 96 * MB
 CODE = """
 import json, sys
 from pathlib import Path
-from benchmarks._capped import fit_capped
+from benchmarks.cases.scale._capped_fit import fit_capped
 print(json.dumps(fit_capped(Path(sys.argv[1]), cap=0, spare=int(sys.argv[2]), n_components=2,
                             random_state=0, batch_size=1000)))
 """

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks._examples import example
-from benchmarks.cases import or_nmf
+from benchmarks.cases.approximation import or_nmf
+from benchmarks.shared.examples import example
 
 from thalweg import (
     ORNMF,

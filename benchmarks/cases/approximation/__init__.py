@@ -1,0 +1,1 @@
+"""[R] Online NMF by robust stochastic approximation."""

@@ -1,0 +1,1 @@
+"""[A] Sparse archetypal factorisation."""

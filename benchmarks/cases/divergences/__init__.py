@@ -1,0 +1,1 @@
+"""[D] Online factorisation under divergences."""

@@ -1,0 +1,1 @@
+"""[O] Online factorisation with outliers."""

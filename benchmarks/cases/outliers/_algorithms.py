@@ -1,0 +1,75 @@
+"""The algorithms that [O] VII compares, with its canonical settings, and ours with its defaults."""
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.shared.recorder import record
+from thalweg import ORNMF, DivergenceNMF, OnlineRobustPCA, RobustNMF, RobustOnlineNMF
+
+__all__ = ["DEFAULT", "TO_THE_END", "TWINS", "Fitted", "exact", "fit", "models"]
+
+DEFAULT = "RobustOnlineNMF"
+# Of each online method its batch twin.
+TWINS = {"online fast": "batch fast", "OPGD": "BPGD", "OADMM": "BADMM"}
+NO_OUTLIERS = 1e3
+# A batch method has converged once the second half of its rounds gained less than this share.
+CALM = 0.01
+# Rounds are bounded by that rule and by time, not by the estimator's own stops.
+TO_THE_END = {"tol": 1e-5, "max_iter": 1_000_000}
+SOLVERS = {
+    "online fast": "fast", "OPGD": "pgd", "OADMM": "admm",
+    "batch fast": "fast", "BPGD": "pgd", "BADMM": "admm",
+}  # fmt: skip
+
+
+def models(first: Any, X: Any, batch_size: int = 40) -> dict[str, Any]:
+    """Return all methods, unfitted, with one and the same first dictionary.
+
+    *RobustOnlineNMF*: ours as it comes, the weight of outliers from the data; the others have
+    [O]'s, 1/sqrt(F) and the bound 1. *ORPCA*: its own weights, which are for samples of length
+    1; *same weight*: that of [O] in its units. *ONMF*: OR-NMF of Guan et al. with a buffer, as
+    [O] compares with. *no outliers*: ours with a weight that leaves none.
+    """
+    K, n_features = first.shape
+    common: dict[str, Any] = {"init": first, "random_state": 0}
+    paper = {"outlier_weight": n_features**-0.5, "outlier_bound": 1.0, **common}
+    online = {"batch_size": batch_size}
+    found: dict[str, Any] = {DEFAULT: RobustOnlineNMF(K, **online, **common)}
+    for name in TWINS:
+        found[name] = RobustOnlineNMF(K, solver=SOLVERS[name], **online, **paper)
+    for name in TWINS.values():
+        found[name] = RobustNMF(K, solver=SOLVERS[name], **TO_THE_END, **paper)
+    length = float(np.median(np.linalg.norm(X, axis=1)))
+    found["ORPCA"] = OnlineRobustPCA(K, **common)
+    found["ORPCA, same weight"] = OnlineRobustPCA(K, lambda2=n_features**-0.5 / length, **common)
+    found["ONMF"] = ORNMF(K, **common)
+    found["no outliers"] = RobustOnlineNMF(K, outlier_weight=NO_OUTLIERS, **online, **common)
+    return found
+
+
+class Fitted(NamedTuple):
+    """Seconds of processor time of a fit, and whether it was cut short."""
+
+    seconds: float
+    cut: bool
+
+
+def fit(model: Any, X: Any, budget: float) -> Fitted:
+    """Fit a model; a batch method until it has converged, or for ``budget`` seconds."""
+    if isinstance(model, (RobustNMF, DivergenceNMF)):
+        recorder = record(model, X, budget, clock=time.process_time, calm=CALM)
+        return Fitted(recorder.times[-1], recorder.ended == "up")
+    begin = time.process_time()
+    model.fit(X)
+    return Fitted(time.process_time() - begin, False)
+
+
+def exact(model: Any, X: Any) -> Any:
+    """Return what comes back from the components of a robust NMF with exact codes.
+
+    OPGD and OADMM stop before their codes are optimal; of a batch method these are the codes
+    that its own go to.
+    """
+    return model.set_params(solver="fast", callback=None).decompose(X).low_rank

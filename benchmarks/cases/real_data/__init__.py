@@ -1,0 +1,1 @@
+"""Default settings on real data: command line and filled gaps."""

@@ -1,0 +1,1 @@
+"""Memory, long streams, files larger than memory, and several processes."""

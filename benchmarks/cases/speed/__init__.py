@@ -1,0 +1,1 @@
+"""Processor time of single steps, beside NumPy transcriptions of the same work."""

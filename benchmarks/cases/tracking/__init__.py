@@ -1,0 +1,1 @@
+"""[T] Subspace tracking and completion with gaps and outliers."""

@@ -1,0 +1,1 @@
+"""Data, timing, tables and pictures that cases of several folders use."""

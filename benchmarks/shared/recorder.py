@@ -1,0 +1,77 @@
+"""Components on the way of a fit, and when they were reached."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+__all__ = ["Recorder", "record"]
+
+# Snapshots are taken when the time since the start has grown by this factor.
+SPACING = 1.12
+# Rounds before which a fit is not judged to have converged: projected gradients from zero codes
+# first rest at a mean face for about 50.
+EARLIEST = 100
+
+
+class Recorder:
+    """A callback that keeps components and times; the clock stands while it works.
+
+    ``calm`` ends a fit once the second half of its rounds has lowered the objective by less than
+    this share of it: of a method that is slow and steady, a small decrease in one round tells
+    nothing. ``ended`` says why the fit ended: it had ``"converged"``, or its time was ``"up"``.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        budget: float,
+        clock: Callable[[], float] = time.perf_counter,
+        calm: float | None = None,
+    ) -> None:
+        self.model, self.budget, self.clock, self.calm = model, budget, clock, calm
+        self.times: list[float] = []
+        self.objectives: list[float] = []
+        self.components: list[Any] = []
+        self.trail: list[float] = []
+        self.ended = "converged"
+        self.paused, self.begin = 0.0, clock()
+
+    def __call__(self, progress: Any) -> None:
+        """Take a snapshot when one is due; end the fit when its time is up or it has converged."""
+        now = self.clock()
+        elapsed = now - self.begin - self.paused
+        self.trail.append(progress.objective)
+        if not self.times or elapsed >= SPACING * self.times[-1]:
+            self.keep(elapsed, progress.objective)
+        self.paused += self.clock() - now
+        if elapsed > self.budget:
+            self.ended = "up"
+            raise _Enough
+        if self.calm is not None and self._still():
+            raise _Enough
+
+    def _still(self) -> bool:
+        n = len(self.trail)
+        return n >= EARLIEST and self.trail[n // 2 - 1] <= (1.0 + self.calm) * self.trail[-1]
+
+    def keep(self, elapsed: float, objective: float) -> None:
+        """Take a snapshot."""
+        self.times.append(elapsed)
+        self.objectives.append(objective)
+        self.components.append(self.model.components_.copy())
+
+
+class _Enough(Exception):  # noqa: N818 - not an error
+    """The time is up, or nothing changes any more."""
+
+
+def record(model: Any, X: Any, budget: float, **options: Any) -> Recorder:
+    """Fit the model, for about ``budget`` seconds at most; options are those of the recorder."""
+    recorder = Recorder(model, budget, **options)
+    model.set_params(callback=recorder)
+    recorder.begin = recorder.clock()
+    with suppress(_Enough):
+        model.fit(X)
+    recorder.keep(recorder.clock() - recorder.begin - recorder.paused, model.objective_)
+    return recorder
