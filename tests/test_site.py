@@ -19,7 +19,9 @@ import thalweg
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 sys.path.append(str(DOCS))
-links, examples = (importlib.import_module(f"_site.{name}") for name in ("links", "examples"))
+links, examples, api = (
+    importlib.import_module(f"_site.{name}") for name in ("links", "examples", "api")
+)
 
 PAGES = {path.relative_to(DOCS).with_suffix("").as_posix(): path for path in DOCS.rglob("*.md")}
 MADE = {"examples/index", "api/index"}  # in each build
@@ -137,6 +139,14 @@ def test_examples_are_ready_for_the_gallery(path):
         ast.Module(ast.parse(source).body[1:], [])
     )
     assert '"--output"' in source or examples.needs_data(source)
+
+
+def test_every_room_has_an_api_page(tmp_path):
+    api.write(tmp_path)
+    rooms = {"estimators", "baselines", "streams", "prox", "errors"}
+    assert rooms <= {path.stem for path in tmp_path.glob("*.rst")}
+    for room in rooms:
+        assert f"   {room}\n" in (tmp_path / "index.rst").read_text("utf-8")
 
 
 def test_titles_of_examples_differ():

@@ -67,7 +67,7 @@ def write(folder: Path) -> None:
 def _page(room: str, names: list[str]) -> str:
     module = _module(room)
     title = "Estimators" if room == "estimators" else f"thalweg.{room}"
-    parts = [] if room == "estimators" else _parts(module)  # baselines have a page of their own
+    parts = [] if room == "estimators" else _parts(module)
     # a function may have the name of its file; then the page is the function's
     parts = [part for part in parts if part.__name__.rpartition(".")[2] not in names]
     homes = [each.__name__ for each in [module, *parts]]
@@ -89,14 +89,13 @@ def _prefix(room: str) -> str:
 def _rooms() -> list[str]:
     import thalweg
 
-    there = {info.name for info in pkgutil.iter_modules(thalweg.__path__)} | {"baselines"}
+    there = {info.name for info in pkgutil.iter_modules(thalweg.__path__)}
     public = sorted(name for name in there if not name.startswith("_") and name != "cli")
     return sorted(public, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
 
 def _module(room: str) -> ModuleType:
-    home = "estimators.baselines" if room == "baselines" else room
-    return importlib.import_module(f"thalweg.{home}")
+    return importlib.import_module(f"thalweg.{room}")
 
 
 def _names(room: str) -> list[str]:
