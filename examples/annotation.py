@@ -17,12 +17,12 @@ from thalweg import ORNMF, baselines
 
 TILE, FEWEST = 7, 3  # width of a tile, and least number of pixels of a keyword's land cover
 KEYWORDS = 2  # predicted for each tile; [R] predicts 5, where images have 4.7 on average
-RANKS, TRIALS, PASSES = (5, 10, 20, 40), 5, 2
+RANKS, TRIALS, EPOCHS = (5, 10, 20, 40), 5, 2
 METHODS: dict[str, Callable[[int, int], Any]] = {
-    "OR-NMF": lambda K, n: ORNMF(K, buffer_size=None, horizon=PASSES * n),
+    "OR-NMF": lambda K, n: ORNMF(K, buffer_size=None, horizon=EPOCHS * n),
     # the buffer of [R] II-C
-    "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=min(-(-n // 10), 20), horizon=PASSES * n),
-    "WOR-NMF": lambda K, n: ORNMF(K, buffer_size=None, window=10, horizon=-(-PASSES * n // 10)),
+    "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=min(-(-n // 10), 20), horizon=EPOCHS * n),
+    "WOR-NMF": lambda K, n: ORNMF(K, buffer_size=None, window=10, horizon=-(-EPOCHS * n // 10)),
     "OMF": lambda K, n: baselines.omf(K, batch_size=10),
     "OMF-DA": lambda K, n: baselines.omf_da(K, batch_size=10),
     "ONMF": lambda K, n: baselines.onmf(K),
@@ -108,7 +108,7 @@ def keywords(data: Tiles, method: str | None, rank: int, trial: int) -> tuple[An
             model = METHODS[method](rank, int(chosen.sum()))
             first = rng.random((rank, X.shape[1]))
             first /= first.sum(axis=1, keepdims=True)  # a point of the simplex, for all methods
-            model.set_params(epochs=PASSES, init=first, random_state=trial).fit(X[chosen])
+            model.set_params(epochs=EPOCHS, init=first, random_state=trial).fit(X[chosen])
             codes = X @ np.linalg.pinv(model.components_)  # [R] V-C
         joint += distances(codes[chosen], codes[~chosen])
     return transfer(joint, data.words[chosen]), data.words[~chosen]

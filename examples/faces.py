@@ -19,14 +19,14 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 LOSSES = ("huber", "squared-l2", "kl")
-COMPONENTS, PASSES = 49, 5
+COMPONENTS, EPOCHS = 49, 5
 NOISY, SHADED = 0.3, 0.25  # shares of the pixels with noise, and of the faces with a shadow
 DARK, WIDTH = 0.3, 0.15  # brightness in a shadow, and its width as a share of the face
 COLUMNS = 5  # faces of each kind in the picture
 INK, SOFT = "#222a33", "#68727d"
 
 
-class Spoilt(NamedTuple):
+class Corrupted(NamedTuple):
     """Faces as rows with entries between 0 and 1."""
 
     clean: Any
@@ -54,7 +54,7 @@ def load(path: Path) -> tuple[Any, tuple[int, int]]:
 
 def spoil(
     clean: Any, shape: tuple[int, int], rng: np.random.Generator, share: float = NOISY
-) -> Spoilt:
+) -> Corrupted:
     """Darken a bar across some of the faces, then add noise to a share of all pixels."""
     shaded = rng.random(len(clean)) < SHADED
     y, x = np.indices(shape).reshape(2, 1, -1) / shape[0]
@@ -63,31 +63,31 @@ def spoil(
     dark = shaded[:, None] & (np.abs(distance) < WIDTH / 2)
     noise = rng.uniform(-1.0, 1.0, clean.shape) * (rng.random(clean.shape) < share)
     noisy = np.clip(np.where(dark, DARK, 1.0) * clean + noise, 0.0, 1.0)
-    return Spoilt(clean, noisy, shaded, shape)
+    return Corrupted(clean, noisy, shaded, shape)
 
 
-def judge(data: Spoilt, faces: Any, seconds: float = 0.0) -> Result:
+def judge(data: Corrupted, faces: Any, seconds: float = 0.0) -> Result:
     """Return the PSNR of all faces, and of those without and with a shadow."""
     kinds = (slice(None), ~data.shaded, data.shaded)
     return Result(faces, *(metrics.psnr(data.clean[k], faces[k]) for k in kinds), seconds)
 
 
-def reconstruct(data: Spoilt, loss: str, n_components: int = COMPONENTS) -> Result:
+def reconstruct(data: Corrupted, loss: str, n_components: int = COMPONENTS) -> Result:
     """Learn components from the corrupted faces, and reconstruct the faces with them."""
     begin = time.perf_counter()
-    model = OnlineNMF(n_components, loss=loss, epochs=PASSES, random_state=0)
+    model = OnlineNMF(n_components, loss=loss, epochs=EPOCHS, random_state=0)
     codes = model.fit(data.noisy).transform(data.noisy)
     return judge(data, codes @ model.components_, time.perf_counter() - begin)
 
 
-def shown(data: Spoilt) -> Any:
+def shown(data: Corrupted) -> Any:
     """Choose faces for the picture: first without a shadow, then with one."""
     kinds = (np.flatnonzero(~data.shaded), np.flatnonzero(data.shaded))
     picks = [k[np.linspace(0, len(k), COLUMNS, endpoint=False, dtype=int)] for k in kinds]
     return np.concatenate(picks)
 
 
-def draw(data: Spoilt, results: dict[str, Result], picture: Path) -> None:
+def draw(data: Corrupted, results: dict[str, Result], picture: Path) -> None:
     """Draw a mosaic: one row for each version of the faces, one column for each face."""
     rows = {"clean": judge(data, data.clean), "corrupted": judge(data, data.noisy), **results}
     picks = shown(data)

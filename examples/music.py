@@ -22,7 +22,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 CREDIT = "Sound: Mihai Sorohan, CC-BY 3.0"
-COMPONENTS, STARTS, PASSES = 8, 4, 20
+COMPONENTS, STARTS, EPOCHS = 8, 4, 20
 SECONDS = 3.4  # the trumpet is silent after that
 WINDOW, HOP = 2048, 256  # samples
 LOWEST, HIGHEST = 200.0, 5000.0  # Hz
@@ -97,7 +97,7 @@ def fit(sound: Spectrogram, starts: int = STARTS, n_components: int = COMPONENTS
             loss="itakura-saito",
             init="samples",
             batch_size=64,
-            epochs=PASSES,
+            epochs=EPOCHS,
             random_state=seed,
         ).fit(X)
         for seed in range(starts)

@@ -24,15 +24,15 @@ import matplotlib.pyplot as plt
 
 LEARNED = (3, 5, 7)  # training images of each person
 RANKS = (10, 25, 50)
-TRIALS, PASSES = 3, 2
+TRIALS, EPOCHS = 3, 2
 # Samples per update. OR-NMF and MOR-NMF update after each sample, as in the paper.
 BATCH = 20
 METHODS: dict[str, Callable[[int, int], Any]] = {
-    "OR-NMF": lambda K, n: ORNMF(K, buffer_size=None, horizon=PASSES * n),
+    "OR-NMF": lambda K, n: ORNMF(K, buffer_size=None, horizon=EPOCHS * n),
     # the buffer of [R] II-C
-    "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=min(-(-n // 10), 20), horizon=PASSES * n),
+    "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=min(-(-n // 10), 20), horizon=EPOCHS * n),
     "WOR-NMF": lambda K, n: ORNMF(
-        K, buffer_size=None, window=BATCH, horizon=-(-PASSES * n // BATCH)
+        K, buffer_size=None, window=BATCH, horizon=-(-EPOCHS * n // BATCH)
     ),
     "OMF": lambda K, n: baselines.omf(K, batch_size=BATCH),
     "OMF-DA": lambda K, n: baselines.omf_da(K, batch_size=BATCH),
@@ -88,7 +88,7 @@ def recognise(
         if method != "PCA":
             first = rng.random((rank, X.shape[1]))
             first /= first.sum(axis=1, keepdims=True)  # on the simplex, the same for all methods
-            model.set_params(epochs=PASSES, init=first, random_state=trial)
+            model.set_params(epochs=EPOCHS, init=first, random_state=trial)
         shares.append(accuracy(model.fit(X[chosen]).components_, X, labels, chosen))
     return Score(float(np.mean(shares)), float(np.std(shares)), time.perf_counter() - begin)
 

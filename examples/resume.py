@@ -21,7 +21,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 SAMPLES, HELD_OUT, FEATURES, RANK = 600, 300, 60, 5
-BATCH, PASSES, EVERY = 25, 2, 4  # EVERY: batches between checkpoints
+BATCH, EPOCHS, EVERY = 25, 2, 4  # EVERY: batches between checkpoints
 CUT = 700  # samples processed before the interruption
 INK, BLUE, RED, SOFT = "#22303c", "#1b6ca8", "#d1495b", "#9aa7b2"
 
@@ -51,9 +51,9 @@ def learn(X: Any, test: Any, *, until: int | None = None, **options: Any) -> Run
             raise PowerCut
 
     try:
-        model.fit_stream(stream, epochs=PASSES, batch_size=BATCH, callback=note, **options)
+        model.fit_stream(stream, epochs=EPOCHS, batch_size=BATCH, callback=note, **options)
     except PowerCut:
-        print(f"interrupted after {processed[-1]} samples of {PASSES * len(X)}")
+        print(f"interrupted after {processed[-1]} samples of {EPOCHS * len(X)}")
     return Run(processed, losses, model.components_)
 
 

@@ -20,7 +20,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 HOURS, SENSORS, RANK = 24 * 56, 30, 3
-DOWN, NONSENSE = 0.3, 0.03
+DOWN, WRONG = 0.3, 0.03
 COLOURS = {"PetrelsADMM": "#1b6ca8", "interpolation": "#c9910d", "column mean": "#d1495b"}
 INK, SOFT = "#222a33", "#9aa7b2"
 
@@ -41,8 +41,8 @@ def generate(seed: int = 0, hours: int = HOURS) -> Table:
     causes = np.stack([np.sin(2 * np.pi * t / 24), np.sin(2 * np.pi * t / 168), weather / 4])
     truth = (rng.normal(size=(SENSORS, RANK)) @ causes).T
     X = truth + 0.05 * rng.normal(size=truth.shape)
-    nonsense = rng.random(X.shape) < NONSENSE
-    X[nonsense] += rng.uniform(-6, 6, nonsense.sum())
+    wrong = rng.random(X.shape) < WRONG
+    X[wrong] += rng.uniform(-6, 6, wrong.sum())
     down = np.zeros(X.shape, dtype=bool)
     while down.mean() < DOWN:
         start, length = rng.integers(hours), rng.integers(3, 24)

@@ -28,21 +28,21 @@ COLOURS = ("#2f6db5", "#c2453d", "#2a9475", "#8a5fb0", "#d18a1f")
 INK, SOFT = "#222a33", "#68727d"
 
 
-def _peer(passes: int) -> MiniBatchNMF:
+def _peer(epochs: int) -> MiniBatchNMF:
     return MiniBatchNMF(
         TOPICS,
         beta_loss="kullback-leibler",
-        max_iter=passes,
+        max_iter=epochs,
         transform_max_iter=200,
         random_state=0,
     )
 
 
 METHODS = {
-    "OnlineNMF, 10 passes": OnlineNMF(TOPICS, constraint="simplex", epochs=10, random_state=0),
+    "OnlineNMF, 10 epochs": OnlineNMF(TOPICS, constraint="simplex", epochs=10, random_state=0),
     "DivergenceNMF": DivergenceNMF(TOPICS, constraint="simplex", random_state=0),
-    "MiniBatchNMF, 10 passes": _peer(10),
-    "MiniBatchNMF, 200 passes": _peer(200),
+    "MiniBatchNMF, 10 epochs": _peer(10),
+    "MiniBatchNMF, 200 epochs": _peer(200),
 }
 
 
@@ -91,7 +91,7 @@ def fit(corpus: Corpus, model: Any) -> Result:
     X = corpus.X[training]
     begin = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # ten passes are intended
+        warnings.simplefilter("ignore", ConvergenceWarning)  # ten epochs are intended
         model.fit(X)
     seconds = time.perf_counter() - begin
     mass = model.transform(corpus.X) * model.components_.sum(axis=1)

@@ -31,7 +31,7 @@ CLASSES, SHARE = 17, 0.65
 # THINNED.
 HALVINGS, THINNED = 6, 10
 # Largest numbers of iterations, small for an example; methods not listed use their default.
-ROUNDS = {
+MAX_ITER = {
     "archetypes": 60, "exact analysis": 15, "Kim-Park": 15, "Peharz-Pernkopf": 4, "Hoyer": 40
 }  # fmt: skip
 
@@ -76,13 +76,13 @@ def unmix(
     cube: Any,
     truth: Any,
     share: float = SHARE,
-    rounds: Mapping[str, int] = ROUNDS,
+    max_iter: Mapping[str, int] = MAX_ITER,
     dense: bool = True,
 ) -> dict[str, Grouping]:
     """Cluster the pixels of a hyperspectral image by the nearest archetype or mean."""
     X = cube.reshape(-1, cube.shape[-1]).astype(np.float64)
     X /= X.max()
-    limits = {name: {"max_iter": n} for name, n in rounds.items()}
+    limits = {name: {"max_iter": n} for name, n in max_iter.items()}
     ours = {"start": "projections", **limits.get("archetypes", {})}
     methods: dict[str, Any] = {
         "sparse archetypes": SparseArchetypalNMF(CLASSES, sparsity=share, **ours)

@@ -53,12 +53,12 @@ def is_picture(path):
 @pytest.mark.slow
 def test_topics_are_the_sections_of_the_news(topics, shared_data, tmp_path, capsys):
     results = run(topics, shared_data("bbc_news.npz").parent, tmp_path)
-    online, batch = results["OnlineNMF, 10 passes"], results["DivergenceNMF"]
+    online, batch = results["OnlineNMF, 10 epochs"], results["DivergenceNMF"]
     assert online.purity >= 0.85
     np.testing.assert_array_equal(online.table.argmax(axis=1), range(5))
     assert {"market", "film", "labour", "game", "phone"} < {w for row in online.words for w in row}
     assert online.held_out < 1.005 * batch.held_out
-    assert online.held_out < results["MiniBatchNMF, 10 passes"].held_out
+    assert online.held_out < results["MiniBatchNMF, 10 epochs"].held_out
     assert is_picture(tmp_path / "topics.png")
     assert str(tmp_path / "topics.png") in capsys.readouterr().out
 
@@ -160,7 +160,7 @@ def test_only_the_terms_of_largest_weight_are_kept(topics, small_news, monkeypat
 
 def test_topics_of_known_sections_are_found(topics, small_news, tmp_path):
     results = run(topics, small_news, tmp_path / "new" / "folder")
-    online = results["OnlineNMF, 10 passes"]
+    online = results["OnlineNMF, 10 epochs"]
     assert online.purity > 0.97
     for label, words in enumerate(online.words):
         assert set(words) <= {f"w{j}" for j in range(12 * label, 12 * (label + 1))}
