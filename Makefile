@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format bench pages docs lock audit clean
+.PHONY: help demo test quick coverage lint format bench pages docs lock audit clean
 .DEFAULT_GOAL := help
 
 help:  ## List the targets.
@@ -15,6 +15,12 @@ demo: $(VENV)/.demo  ## Separate a generated scene and write a report.
 
 test: lint  ## Lint, check types, run all tests.
 	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+
+quick: $(VENV)/.dev  ## Check a change in less than a minute.
+	$(BIN)/python .ci/quick.py
+
+coverage: $(VENV)/.dev  ## Run all tests and measure which lines they reach.
+	$(BIN)/python -m pytest --numprocesses auto --cov $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev  ## Lint and check types.
 	$(BIN)/ruff check .
@@ -44,7 +50,7 @@ audit: $(VENV)/.pip  ## Look for known weaknesses in the pinned versions.
 	$(BIN)/python -m pip_audit --requirement requirements-dev.lock --no-deps --disable-pip
 
 clean:  ## Remove the environment, the caches and the demo's output.
-	rm -rf $(VENV) demo-output build dist docs/api docs/examples .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) demo-output build dist docs/api docs/examples .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip reads dependency groups since 25.1, and Python 3.11 brings an older one.

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import reference
+from pairwise import all_pairs
 from thalweg._rooms import members
 from thalweg.encoders import Codes, Encoder
 from thalweg.prox.elastic_net import ElasticNet
@@ -99,11 +100,13 @@ def test_the_papers_cap_is_the_default(name: str) -> None:
     assert members("thalweg.encoders")[name]().max_iter == 50
 
 
-@every_encoder
-@every_model
-@with_gaps
-@every_exit
-@pytest.mark.parametrize("order", ["C", "F"])
+@all_pairs(
+    every_encoder,
+    every_model,
+    with_gaps,
+    every_exit,
+    pytest.mark.parametrize("order", ["C", "F"]),
+)
 def test_results_are_feasible_and_inputs_left_alone(
     name: str, model: str, gaps: bool, end: str, order: Any
 ) -> None:
@@ -119,9 +122,7 @@ def test_results_are_feasible_and_inputs_left_alone(
     same(codes, other, rtol=1e-9)
 
 
-@every_encoder
-@every_model
-@with_gaps
+@all_pairs(every_encoder, every_model, with_gaps)
 def test_float32_stays_float32(name: str, model: str, gaps: bool) -> None:
     V, W, observed = data(2, gaps, dtype=np.float32)
     for end in EXITS.values():
@@ -133,9 +134,7 @@ def test_float32_stays_float32(name: str, model: str, gaps: bool) -> None:
         np.testing.assert_allclose(codes.loss, wide.loss, rtol=5e-3, atol=1e-4)
 
 
-@every_encoder
-@every_model
-@every_exit
+@all_pairs(every_encoder, every_model, every_exit)
 def test_what_stands_at_a_gap_does_not_matter(name: str, model: str, end: str) -> None:
     V, W, observed = data(3, gaps=True)
     encoder = build(name, model, **EXITS[end])
@@ -194,10 +193,7 @@ def test_a_sample_of_which_nothing_was_seen(name: str, model: str, end: str) -> 
     np.testing.assert_allclose(codes.H[:, rest], others.H, rtol=1e-7, atol=1e-8)
 
 
-@every_encoder
-@every_model
-@with_gaps
-@every_exit
+@all_pairs(every_encoder, every_model, with_gaps, every_exit)
 def test_samples_do_not_depend_on_one_another(name: str, model: str, gaps: bool, end: str) -> None:
     V, W, observed = data(7, gaps)
     encoder = build(name, model, **EXITS[end])
@@ -391,11 +387,13 @@ def degenerate() -> dict[str, Array]:
     }
 
 
-@every_encoder
-@every_exit
-@with_gaps
-@pytest.mark.parametrize("case", degenerate())
-@pytest.mark.parametrize("model", ["plain", "bounded", "nonnegative", "whole"])
+@all_pairs(
+    every_encoder,
+    every_exit,
+    with_gaps,
+    pytest.mark.parametrize("case", degenerate()),
+    pytest.mark.parametrize("model", ["plain", "bounded", "nonnegative", "whole"]),
+)
 def test_degenerate_dictionaries(name: str, end: str, gaps: bool, case: str, model: str) -> None:
     W = degenerate()[case]
     rng = np.random.default_rng(18)
@@ -417,9 +415,11 @@ def test_degenerate_dictionaries(name: str, end: str, gaps: bool, case: str, mod
     assert codes.loss[0] == 0.0
 
 
-@pytest.mark.parametrize("case", degenerate())
-@pytest.mark.parametrize("model", ["plain", "bounded", "nonnegative"])
-@with_gaps
+@all_pairs(
+    pytest.mark.parametrize("case", degenerate()),
+    pytest.mark.parametrize("model", ["plain", "bounded", "nonnegative"]),
+    with_gaps,
+)
 def test_fast_is_certain_of_degenerate_dictionaries(case: str, model: str, gaps: bool) -> None:
     W = degenerate()[case]
     rng = np.random.default_rng(19)
@@ -430,10 +430,7 @@ def test_fast_is_certain_of_degenerate_dictionaries(case: str, model: str, gaps:
     assert codes.solved.all()
 
 
-@every_encoder
-@every_model
-@every_exit
-@with_gaps
+@all_pairs(every_encoder, every_model, every_exit, with_gaps)
 def test_no_samples(name: str, model: str, end: str, gaps: bool) -> None:
     _, W, _ = data(20)
     V = np.empty((F, 0))
@@ -443,11 +440,13 @@ def test_no_samples(name: str, model: str, end: str, gaps: bool) -> None:
     feasible(codes, model, V, W, np.empty((F, 0), bool))
 
 
-@every_encoder
-@every_exit
-@with_gaps
-@pytest.mark.parametrize("weight", [0.0, 1e-6, 1e6])
-@pytest.mark.parametrize("penalty", [0.0, 1e-6, 1e6])
+@all_pairs(
+    every_encoder,
+    every_exit,
+    with_gaps,
+    pytest.mark.parametrize("weight", [0.0, 1e-6, 1e6]),
+    pytest.mark.parametrize("penalty", [0.0, 1e-6, 1e6]),
+)
 def test_extreme_weights(name: str, end: str, gaps: bool, weight: float, penalty: float) -> None:
     V, W, observed = data(21, gaps)
     encoder = members("thalweg.encoders")[name](

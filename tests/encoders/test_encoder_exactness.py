@@ -24,7 +24,7 @@ from thalweg.prox.squared_l2 import SquaredL2
 
 Array = Any
 NAMES = [n for n, cls in members("thalweg.encoders").items() if hasattr(cls(), "outliers")]
-F, K, DICTIONARIES, SAMPLES = 12, 4, 10, 20  # 200 problems per setting
+F, K, DICTIONARIES, SAMPLES = 12, 4, 5, 20  # 100 problems per setting
 GROUPS = (0, 0, 1, 1)
 ROWS = ([0, 1], [2, 3])
 

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import NMF
 
+from pairwise import all_pairs
 from thalweg import DivergenceNMF, OnlineNMF
 from thalweg._rooms import members
 from thalweg._typing import Array
@@ -68,9 +69,11 @@ def thin(seed: int = 0) -> Array:
 # --- descent -----------------------------------------------------------------------------------
 
 
-@every_loss
-@pytest.mark.parametrize("option", OPTIONS)
-@pytest.mark.parametrize("form", ["dense", "gaps", "sparse"])
+@all_pairs(
+    every_loss,
+    pytest.mark.parametrize("option", OPTIONS),
+    pytest.mark.parametrize("form", ["dense", "gaps", "sparse"]),
+)
 def test_history_only_falls(label: str, option: str, form: str) -> None:
     X: Any = {"dense": counts(), "gaps": holed(counts()), "sparse": sparse.csr_array(thin())}[form]
     frozen = OPTIONS[option].get("frozen_components")

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from pairwise import all_pairs
 from thalweg import RobustNMF, RobustOnlineNMF
 from thalweg._typing import Array
 from thalweg.prox.elastic_net import ElasticNet
@@ -111,7 +112,10 @@ def loss(X: Array, found: Any, components: Array, parameters: dict[str, Any]) ->
     return np.where(outside, np.inf, (error**2).sum(axis=1) / 2 + cost)
 
 
-@pytest.fixture(scope="module", params=list(SETTINGS))
+every_case = pytest.mark.parametrize("case", SETTINGS, indirect=True)
+
+
+@pytest.fixture(scope="module")
 def case(request: pytest.FixtureRequest) -> tuple[Array, Array, dict[str, Any], Array]:
     parameters, gaps = SETTINGS[request.param]
     X = problems(gaps)
@@ -121,8 +125,11 @@ def case(request: pytest.FixtureRequest) -> tuple[Array, Array, dict[str, Any], 
     return X, model.components_, parameters, optimum(X, model.components_, parameters)
 
 
-@pytest.mark.parametrize("cls", [RobustOnlineNMF, RobustNMF])
-@pytest.mark.parametrize("solver", ["fast", "pgd", "admm"])
+@all_pairs(
+    every_case,
+    pytest.mark.parametrize("cls", [RobustOnlineNMF, RobustNMF]),
+    pytest.mark.parametrize("solver", ["fast", "pgd", "admm"]),
+)
 def test_decompose_is_exact(case: Any, solver: str, cls: Any) -> None:
     """Many problems for each setting, all within 1e-6 of the least loss."""
     X, components, parameters, least = case
@@ -137,6 +144,7 @@ def test_decompose_is_exact(case: Any, solver: str, cls: Any) -> None:
     assert np.allclose(-model.score_samples(X[:9]), reached[:9], rtol=1e-7, atol=1e-9)
 
 
+@every_case
 def test_the_default_tolerance_is_near(case: Any) -> None:
     X, components, parameters, least = case
     model = RobustOnlineNMF(K, outlier_weight=WEIGHT, init=components, **parameters).fit(X)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pairwise import all_pairs
 from thalweg import RobustNMF, RobustOnlineNMF
 from thalweg._typing import Array
 from thalweg.metrics import empirical_loss, reconstruction_loss
@@ -58,9 +59,11 @@ def changes(solver: str, weight: Any, seed: int) -> Array:
     return np.array(lengths)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("weight", [0.1, "auto"])
-@pytest.mark.parametrize("solver", ["fast", "pgd", "admm"])
+@all_pairs(
+    pytest.mark.parametrize("seed", [0, 1, 2]),
+    pytest.mark.parametrize("weight", [0.1, "auto"]),
+    pytest.mark.parametrize("solver", ["fast", "pgd", "admm"]),
+)
 def test_the_dictionary_settles_like_one_over_t(solver: str, weight: Any, seed: int) -> None:
     """[O] Lemma 2: the change is O(1/t), a slope of -1 on logarithmic axes.
 

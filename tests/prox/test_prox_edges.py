@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pairwise import all_pairs
 from thalweg._rooms import members
 from thalweg._typing import Array
 from thalweg.errors import InputError, ParameterError
@@ -31,9 +32,11 @@ def close(left: Any, right: Any) -> None:
     np.testing.assert_allclose(left, right, rtol=1e-14, atol=0)
 
 
-@pytest.mark.parametrize("g", ALL, ids=repr)
-@pytest.mark.parametrize("shape", [(0,), (0, 3), (4, 0), (0, 0)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@all_pairs(
+    pytest.mark.parametrize("g", ALL, ids=repr),
+    pytest.mark.parametrize("shape", [(0,), (0, 3), (4, 0), (0, 0)]),
+    pytest.mark.parametrize("dtype", [np.float32, np.float64]),
+)
 def test_empty_arrays(g: Any, shape: tuple[int, ...], dtype: Any) -> None:
     x = np.empty(shape, dtype=dtype)
     p = g.prox(x)

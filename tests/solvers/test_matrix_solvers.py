@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import reference
+from pairwise import all_pairs
 from thalweg._rooms import members
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
@@ -169,9 +170,11 @@ def test_without_free_columns_nothing_changes(name: str, g: Any) -> None:
     assert status is Status.CONVERGED
 
 
-@every_solver
-@every_function
-@pytest.mark.parametrize("samples", [0, 1, 2])
+@all_pairs(
+    every_solver,
+    every_function,
+    pytest.mark.parametrize("samples", [0, 1, 2]),
+)
 def test_singular_statistics(name: str, g: Any, samples: int) -> None:
     rng = np.random.default_rng(5)
     H = rng.random((K, samples))
@@ -186,9 +189,11 @@ def test_singular_statistics(name: str, g: Any, samples: int) -> None:
     assert objective(A, B, new, g) <= before + 1e-12
 
 
-@every_solver
-@every_function
-@pytest.mark.parametrize("order", ["C", "F"])
+@all_pairs(
+    every_solver,
+    every_function,
+    pytest.mark.parametrize("order", ["C", "F"]),
+)
 def test_float32_stays_and_inputs_are_not_modified(name: str, g: Any, order: Any) -> None:
     wide, _ = build(name, max_iter=30).solve(
         *statistics(6)[:2], start(g), g, ALL_FREE, statistics(6)[2]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reference
+from pairwise import all_pairs
 from thalweg._rooms import members
 from thalweg.encoders.fast import Fast
 from thalweg.prox.elastic_net import ElasticNet
@@ -104,9 +105,7 @@ def test_follows_the_protocol(name: str) -> None:
     assert method.name == name
 
 
-@every_method
-@every_model
-@with_gaps
+@all_pairs(every_method, every_model, with_gaps)
 def test_points_are_feasible_and_better_than_the_start(name: str, model: str, gaps: bool) -> None:
     V, W, observed = data(1, gaps)
     p = parts(model)
@@ -124,10 +123,12 @@ def test_points_are_feasible_and_better_than_the_start(name: str, model: str, ga
     assert objective(model, V, track[-1], observed) < 0.5 * objective(model, V, nothing, observed)
 
 
-@every_method
-@every_model
-@with_gaps
-@pytest.mark.parametrize("frozen", [0, 1])
+@all_pairs(
+    every_method,
+    every_model,
+    with_gaps,
+    pytest.mark.parametrize("frozen", [0, 1]),
+)
 def test_all_methods_end_at_a_point_no_step_improves(
     name: str, model: str, gaps: bool, frozen: int
 ) -> None:

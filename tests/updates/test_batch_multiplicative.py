@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from pairwise import all_pairs
 from thalweg._rooms import members
 from thalweg.divergences.alpha import Alpha
 from thalweg.divergences.beta import Beta
@@ -92,9 +93,7 @@ def run(method: Any, blocks: Any, W: Array, rounds: int) -> tuple[Array, Array, 
 # --- descent -----------------------------------------------------------------------------------
 
 
-@every_loss
-@every_setting
-@with_gaps
+@all_pairs(every_loss, every_setting, with_gaps)
 def test_no_round_raises_the_objective(label: str, setting: str, gaps: bool) -> None:
     loss = LOSSES[label]
     V, W0, observed = data(loss, gaps)
@@ -279,9 +278,11 @@ def test_what_stands_at_a_gap_does_not_matter(garbage: float) -> None:
 # --- edges -------------------------------------------------------------------------------------
 
 
-@every_loss
-@pytest.mark.parametrize("case", ["zero-data", "zero-atom", "zero-dictionary", "one-sample"])
-@with_gaps
+@all_pairs(
+    every_loss,
+    pytest.mark.parametrize("case", ["zero-data", "zero-atom", "zero-dictionary", "one-sample"]),
+    with_gaps,
+)
 def test_degenerate_problems(label: str, case: str, gaps: bool) -> None:
     loss = LOSSES[label]
     V, W, observed = data(loss, gaps, seed=6)
