@@ -38,14 +38,9 @@ QUICK: dict[str, tuple[str, ...]] = {
     "report/test_report_page.py": (),
     "solvers/test_matrix_solvers.py": (),
     "streams/test_stream_contract.py": (),
-    "trackers/test_tracker_contract.py": (
-        "test_a_tracker_is_a_frozen_dataclass_that_needs_no_parameter",
-        "test_shapes",
-        "test_precision_stays",
-        "test_nothing_that_came_is_changed",
-        "test_samples_of_zeros_are_endured",
-    ),
+    "trackers/test_tracker_contract.py": (),
     "updates/test_block_form.py": (),
+    "updates/test_dictionary_update.py": (),
 }
 
 
