@@ -33,7 +33,7 @@ CASES = {
     "mahalanobis(diagonal)": Mahalanobis(np.array([0.5, 1.0, 2.0, 3.0, 0.1, 7.0])),
     "mahalanobis(positive)": Mahalanobis(full_matrix(signed=False)),
     "mahalanobis(signed)": Mahalanobis(full_matrix(signed=True)),
-    "huber(3)": Huber(alpha=3.0),
+    "huber(3)": Huber(delta=3.0),
 }
 
 

@@ -86,8 +86,8 @@ def test_shapes_of_curvature_tell_what_is_shared() -> None:
     assert Mahalanobis(np.eye(2)).curvature(V, P).shape == (2, 1)
 
 
-def test_huber_is_quadratic_to_the_knee_and_linear_beyond() -> None:
-    d = Huber(alpha=2.0)
+def test_huber_is_quadratic_up_to_delta_and_linear_beyond() -> None:
+    d = Huber(delta=2.0)
     v, p = np.array([[0.0, 3.0, 4.0, 9.0]]), np.array([[1.0, 1.0, 7.0, 1.0]])
     np.testing.assert_array_equal(d.value(v, p), [0.5, 2.0, 4.0, 14.0])
     np.testing.assert_array_equal(d.grad(v, p), [[1.0, -2.0, 2.0, -2.0]])
@@ -95,21 +95,21 @@ def test_huber_is_quadratic_to_the_knee_and_linear_beyond() -> None:
     np.testing.assert_array_equal(d.outliers(v, p), [[0.0, 0.0, -1.0, 6.0]])
 
 
-def test_huber_without_knee_asks_to_be_tuned() -> None:
+def test_huber_without_delta_asks_to_be_tuned() -> None:
     for method in ("value", "grad", "curvature", "split", "outliers"):
         with pytest.raises(ParameterError, match=r"call tuned\(scale\)"):
             getattr(Huber(), method)(V, P)
-    assert Huber().tuned(np.float64(2.0)) == Huber(alpha=2.69)
-    given = Huber(alpha=3.0)
+    assert Huber().tuned(np.float64(2.0)) == Huber(delta=2.69)
+    given = Huber(delta=3.0)
     assert given.tuned(2.0) is given
 
 
-@pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf, "auto"])
-def test_huber_refuses_a_knee_without_meaning(alpha: Any) -> None:
-    with pytest.raises(ParameterError, match="alpha must be a positive finite number"):
-        Huber(alpha)
+@pytest.mark.parametrize("delta", [0.0, -1.0, np.nan, np.inf, "auto"])
+def test_huber_rejects_an_invalid_delta(delta: Any) -> None:
+    with pytest.raises(ParameterError, match="delta must be a positive finite number"):
+        Huber(delta)
     with pytest.raises(ParameterError, match="scale must be a positive finite number"):
-        Huber().tuned(alpha)
+        Huber().tuned(delta)
 
 
 def test_norms_take_all_that_is_left_for_outliers() -> None:
@@ -217,5 +217,5 @@ def test_mahalanobis_forgives_rounding() -> None:
 
 
 def test_mahalanobis_wants_data_of_its_size() -> None:
-    with pytest.raises(InputError, match="matrix is of 3 features, but the data have 2"):
+    with pytest.raises(InputError, match="each of the 2 features, got 3 rows"):
         Mahalanobis([1.0, 1.0, 1.0]).value(V, P)

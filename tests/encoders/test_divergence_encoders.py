@@ -182,7 +182,7 @@ ENCODERS: dict[str, Any] = {
     "counts": SparseKL(tol=1e-6),
 }
 every_encoder = pytest.mark.parametrize("label", ENCODERS)
-# A knee has units; a matrix has a size, and with it an entry cannot simply be left out.
+# The Huber threshold has units. A Mahalanobis matrix has a size, and couples the entries.
 without_units = pytest.mark.parametrize("label", [n for n in ENCODERS if "huber" not in n])
 of_any_size = pytest.mark.parametrize("label", [n for n in ENCODERS if "mahalanobis" not in n])
 
@@ -299,5 +299,5 @@ def test_penalties_that_no_encoder_here_takes() -> None:
     for encoder in (Newton, Multiplicative):
         with pytest.raises(ParameterError, match="elastic net"):
             encoder(penalty=GroupLasso(0.1, (0, 0, 1, 1), nonnegative=True)).encode(V, W)
-    with pytest.raises(ParameterError, match="l1 penalty or none"):
+    with pytest.raises(ParameterError, match="l1 penalty or the orthant"):
         SparseKL(penalty=ElasticNet(0.1, 0.1, nonnegative=True))

@@ -97,7 +97,7 @@ def test_reaches_the_minimum(loss: Any, penalty: Any, step: Any) -> None:
 
 
 def test_the_default_tolerance_is_about_what_is_left() -> None:
-    """A constant step creeps where Huber's residuals are far beyond the knee: it is left out."""
+    """A constant step creeps where Huber's residuals are far beyond delta: it is left out."""
     V, W, _ = data(1, B=40)
     for loss in (x for x in SMOOTH if not isinstance(x, Huber)):
         rough = Subgradient(loss).encode(V, W).loss

@@ -32,7 +32,7 @@ LOSSES: dict[str, Any] = {
     **{name: name for name in members("thalweg.divergences")},
     **{f"alpha({a})": Alpha(a) for a in (-0.5, 0.0, 0.5, 1.0)},
     **{f"beta({b})": Beta(b) for b in (0.0, 0.5, 1.0, 2.0, 3.0)},
-    "huber(0.5)": Huber(alpha=0.5),
+    "huber(0.5)": Huber(delta=0.5),
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -129,7 +129,7 @@ def test_rounds_are_those_of_scikit_learn(beta: float, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "loss", [KL(), Beta(1.5), Beta(2.0), Alpha(0.5), Huber(alpha=2.0)], ids=str
+    "loss", [KL(), Beta(1.5), Beta(2.0), Alpha(0.5), Huber(delta=2.0)], ids=str
 )
 @pytest.mark.parametrize("gaps", [False, True], ids=["full", "gaps"])
 def test_the_end_is_a_stationary_point(loss: Any, gaps: bool) -> None:
@@ -307,7 +307,7 @@ def test_gaps_are_filled(loss: str) -> None:
 
 def test_huber_takes_its_knee_from_the_noise(planted: OutlierData) -> None:
     model = DivergenceNMF(3, loss="huber", random_state=0, keep_history=True).fit(planted.X)
-    assert 0.01 < model.loss_.alpha < 0.08
+    assert 0.01 < model.loss_.delta < 0.08
     found = model.decompose(planted.X)
     share = np.count_nonzero(found.outliers) / found.outliers.size
     assert model.outlier_share_ == pytest.approx(share, abs=0.05)
@@ -317,7 +317,7 @@ def test_huber_takes_its_knee_from_the_noise(planted: OutlierData) -> None:
 
 
 def test_a_given_knee_is_kept(planted: OutlierData) -> None:
-    assert DivergenceNMF(3, loss=Huber(alpha=0.3)).fit(planted.X).loss_ == Huber(alpha=0.3)
+    assert DivergenceNMF(3, loss=Huber(delta=0.3)).fit(planted.X).loss_ == Huber(delta=0.3)
 
 
 def test_huber_scale_leaves_frozen_components_alone(planted: OutlierData) -> None:

@@ -21,7 +21,7 @@ from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.encoders.newton import Newton
 from thalweg.encoders.subgradient import Subgradient as SubgradientCodes
 from thalweg.errors import ParameterError
-from thalweg.updates.subgradient import Subgradient, nearest
+from thalweg.updates.subgradient import Subgradient, project_rows
 
 Array = Any
 F, K, N = 8, 2, 30
@@ -42,7 +42,7 @@ def population() -> tuple[Array, Array]:
     V = rng.gamma(1.0, 0.5, (F, K)) @ rng.gamma(2.0, 0.5, (K, N))
     V = V * rng.gamma(10.0, 0.1, V.shape) + 0.05
     W = V[:, rng.permutation(N)[:K]]
-    return V, nearest(W / W.max(), 1e-8)
+    return V, project_rows(W / W.max(), 1e-8)
 
 
 def criticality(loss: Any, V: Array, W: Array) -> tuple[float, float]:
@@ -50,7 +50,7 @@ def criticality(loss: Any, V: Array, W: Array) -> tuple[float, float]:
     codes = Newton(loss, tol=1e-10, max_iter=300).encode(V, W)
     problem = DivergenceProblem(loss, V, W, None)
     slope = problem.grad(problem.model(codes.H)) @ codes.H.T / V.shape[1]  # by Danskin
-    return float(np.linalg.norm(W - nearest(W - slope, 1e-8))), float(codes.loss.mean())
+    return float(np.linalg.norm(W - project_rows(W - slope, 1e-8))), float(codes.loss.mean())
 
 
 def walk(

@@ -25,7 +25,7 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.prox.simplex import Simplex
 from thalweg.updates.atom_replacement import WorstResiduals, replace_atoms
-from thalweg.updates.atom_scaling import put_into
+from thalweg.updates.atom_scaling import scale_into
 from thalweg.updates.cao_onmf import CaoONMF
 from thalweg.updates.incremental import Incremental
 from thalweg.updates.multiplicative import Multiplicative
@@ -158,11 +158,11 @@ def test_frozen_components_are_not_scaled(cls: Any) -> None:
 
 def test_columns_that_cannot_be_scaled_are_projected() -> None:
     W = np.array([[0.0, 2.0, 5e-324], [0.0, 6.0, 0.0]])
-    np.testing.assert_array_equal(put_into(W, Simplex()), [[0.5, 0.25, 1.0], [0.5, 0.75, 0.0]])
-    np.testing.assert_array_equal(put_into(W[:, :1], L1Ball()), W[:, :1])
+    np.testing.assert_array_equal(scale_into(W, Simplex()), [[0.5, 0.25, 1.0], [0.5, 0.75, 0.0]])
+    np.testing.assert_array_equal(scale_into(W[:, :1], L1Ball()), W[:, :1])
     huge = np.full((2, 1), 1.5e308)
-    np.testing.assert_allclose(put_into(huge, Simplex()).ravel(), [0.5, 0.5])
-    np.testing.assert_allclose(put_into(huge, L1Ball()).ravel(), [0.5, 0.5])
+    np.testing.assert_allclose(scale_into(huge, Simplex()).ravel(), [0.5, 0.5])
+    np.testing.assert_allclose(scale_into(huge, L1Ball()).ravel(), [0.5, 0.5])
 
 
 def test_a_revived_atom_is_scaled_too() -> None:

@@ -323,7 +323,8 @@ def test_alternation(dtype: Any, limits: Any, penalty: Any, gaps: bool) -> None:
     tracks = [
         reference.alternate_l1(
             V[:, b].astype(float), W.astype(float), H[:, b].astype(float), *limits,
-            None if observed is None else observed[:, b], *penalty, relax=fast._RELAXATION, n=4,
+            None if observed is None else observed[:, b], *penalty, n=4,
+            relax=fast._OVER_RELAXATION,
         )
         for b in range(12)
     ]  # fmt: skip
@@ -345,7 +346,7 @@ def some_noisy_rows() -> tuple[Array, Array, list[Any], Any]:
     V = W @ rng.random((3, 20)) + rng.choice([0.01, 1.0], size=20) * rng.normal(size=(8, 20)) ** 3
     limits = (0.2, inf, -inf)
     tracks = [
-        reference.alternate_l1(v, W, np.zeros(3), *limits, relax=fast._RELAXATION, n=100)
+        reference.alternate_l1(v, W, np.zeros(3), *limits, relax=fast._OVER_RELAXATION, n=100)
         for v in V.T
     ]
     return V, W, tracks, limits
@@ -377,18 +378,18 @@ def test_alternation_stops_each_row_by_itself() -> None:
     assert len(set(ends)) >= 3, "all rows stop together: the test shows nothing"
 
 
-def test_loose_codes_are_those_of_an_alternation_before_with_its_outliers() -> None:
+def test_codes_within_noise_tol_are_those_of_an_alternation_before_with_its_outliers() -> None:
     """What is told of the loss belongs to the outliers that are returned."""
     V, W, tracks, limits = some_noisy_rows()
-    F, K, loose = 8, 3, 0.02
-    encoder = fast.Fast(outliers=L1(limits[0]), tol=1e-12, loose=loose)
+    F, K, noise_tol = 8, 3, 0.02
+    encoder = fast.Fast(outliers=L1(limits[0]), tol=1e-12, noise_tol=noise_tol)
     found, R, loss, cost, solved = encoder.encode(V, W, H0=np.zeros((3, 20)))
     assert solved.all()
     behind = 0
     for b, track in enumerate(tracks):
         v, gains = V[:, b], falls(V[:, b], W, track, limits[0])
         E = [reference.envelope_l1((v - W @ h)[None], *limits)[0][0] for h, _ in track]
-        fair = [loose * K / F * 0.5 * (e @ e) for e in E]
+        fair = [noise_tol * K / F * 0.5 * (e @ e) for e in E]
         end = next(k for k, (_, value) in enumerate(track) if gains[k] * value <= fair[k])
         np.testing.assert_allclose(found[:, b], track[end + 1][0], rtol=0, atol=1e-9)
         late = gains[end] * track[end][1] < 0.5 * fair[end]

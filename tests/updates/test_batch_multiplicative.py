@@ -36,7 +36,7 @@ def signed_matrix() -> Array:
 
 LOSSES: dict[str, Any] = {
     **{name: cls() for name, cls in members("thalweg.divergences").items()},
-    "huber": Huber(alpha=0.4),
+    "huber": Huber(delta=0.4),
     **{f"alpha({a})": Alpha(a) for a in (-1.0, -0.4, 0.0, 0.3, 1.0, 3.5)},
     **{f"beta({b})": Beta(b) for b in (-1.0, 0.0, 0.5, 1.0, 2.0, 2.5, 4.0)},
     "mahalanobis(signed)": Mahalanobis(signed_matrix()),
@@ -206,7 +206,7 @@ def test_huber_is_iteratively_reweighted(gaps: bool) -> None:
     mask = np.ones((F, N)) if observed is None else observed.astype(float)
     kept = mask.any(axis=0) & V.any(axis=0)
     V, mask, observed = V[:, kept], mask[:, kept], None if observed is None else observed[:, kept]
-    method = BatchMultiplicative(Huber(alpha=0.4))
+    method = BatchMultiplicative(Huber(delta=0.4))
     W, H = method.start([(V, observed)], W)
 
     def weights(W: Array, H: Array) -> Array:
@@ -230,7 +230,7 @@ def test_blocks_do_not_matter(label: str, gaps: bool, monkeypatch: pytest.Monkey
     method = BatchMultiplicative(loss, code_l1=0.1, code_l2=0.1)
     whole = run(method, [(V, observed)], W, 8)
     many = run(method, cut(V, observed, 1, 9, 10, 31), W, 8)
-    monkeypatch.setattr("thalweg.updates.batch_multiplicative._ENTRIES", 1)
+    monkeypatch.setattr("thalweg.updates.batch_multiplicative._CHUNK_ENTRIES", 1)
     pieces = run(method, [(V, observed)], W, 8)
     for other in (many, pieces):
         for one, two in zip(whole, other, strict=True):
@@ -333,5 +333,5 @@ def test_inputs_are_left_alone() -> None:
 def test_sets_that_columns_cannot_be_scaled_into() -> None:
     with pytest.raises(ParameterError, match=r"constraint.*box.*Top.*Use 'l2-ball'"):
         BatchMultiplicative(constraint=Top(2))
-    with pytest.raises(ParameterError, match=r"penalty of the codes.*ElasticNetBall.*Use one"):
+    with pytest.raises(ParameterError, match=r"codes are penalised.*ElasticNetBall.*Use one"):
         BatchMultiplicative(constraint=ElasticNetBall(), code_l1=0.1)

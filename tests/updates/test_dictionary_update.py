@@ -285,7 +285,7 @@ def test_half_life(n: float) -> None:
 
 @pytest.mark.parametrize("n", [0, -1.0, float("nan")])
 def test_half_life_needs_a_positive_number(n: float) -> None:
-    with pytest.raises(ParameterError, match="half_life"):
+    with pytest.raises(ParameterError, match="n_samples must be a positive number"):
         half_life(n)
 
 

@@ -28,7 +28,7 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.prox.simplex import Simplex
 from thalweg.updates import DictionaryUpdate
-from thalweg.updates.atom_scaling import priced
+from thalweg.updates.atom_scaling import penalty_slopes
 from thalweg.updates.multiplicative import Multiplicative
 from thalweg.updates.second_order import SecondOrderSurrogate
 
@@ -217,7 +217,7 @@ def test_the_price_of_codes_majorises_their_penalty(constraint: Any) -> None:
     rng = np.random.default_rng(11)
     W = rng.random((F, K)) + 0.05
     W, H = W / constraint.gauge(W), rng.random((K, B))
-    asked = priced(H, constraint, 0.3, 0.7)
+    asked = penalty_slopes(H, constraint, 0.3, 0.7)
     bend = asked.square + asked.shared / W
 
     def penalty(X: Array) -> float:

@@ -26,7 +26,7 @@ from thalweg.prox.orthant import Orthant
 from thalweg.prox.simplex import Simplex
 from thalweg.solvers.block_coordinate import BlockCoordinate
 from thalweg.updates import DictionaryUpdate
-from thalweg.updates.robust_approximation import Buffer, RobustApproximation, diameter, pace
+from thalweg.updates.robust_approximation import Buffer, RobustApproximation, diameter, step_factor
 
 Array = Any
 F, K, N = 9, 4, 15
@@ -86,7 +86,7 @@ def test_a_step_is_the_transcription(constraint: Any, loss: Any, gaps: bool) -> 
         return np.outer(e, h) + 0.02 + 0.1 * W
 
     order, seed = reference.shuffled(N, 11)
-    span = pace(1, None) * diameter(constraint, F, K)
+    span = step_factor(1, None) * diameter(constraint, F, K)
     averages, bound = reference.approximate(
         V, codes.H, W, order, 0.0, span, gradient, constraint.prox, 500
     )
@@ -183,7 +183,7 @@ def test_the_gap_falls_like_one_over_the_root_of_the_steps() -> None:
     gaps = np.zeros((6, counts.size))
     for seed in range(6):
         update, W, state, least = fixed_buffer(seed)
-        theta, span = pace(1, None), diameter(Simplex(), F, K)
+        theta, span = step_factor(1, None), diameter(Simplex(), F, K)
         for j, k in enumerate(counts):
             capped = RobustApproximation(tol=1e-300, max_steps=int(k))
             average, after = capped.minimise(W, state)
@@ -341,7 +341,7 @@ def test_data_of_zeros_move_nothing() -> None:
 
 def test_the_schedule_with_a_horizon_is_the_paper_s() -> None:
     for t in (1, 17, 100):
-        assert pace(t, 100) == pytest.approx(0.1 * np.cos((t - 1) * np.pi / 200))
+        assert step_factor(t, 100) == pytest.approx(0.1 * np.cos((t - 1) * np.pi / 200))
     V, W = data(14)
     W = Simplex().prox(W)
     update = RobustApproximation(horizon=10)
@@ -354,7 +354,7 @@ def test_the_schedule_with_a_horizon_is_the_paper_s() -> None:
 
 def test_the_schedule_without_a_horizon_goes_on() -> None:
     """It falls, but its sum has no bound."""
-    paces = np.array([pace(t, None) for t in range(1, 100_001)])
+    paces = np.array([step_factor(t, None) for t in range(1, 100_001)])
     assert np.all(np.diff(paces) < 0.0)
     assert paces[-1] > 0.0
     tail = np.add.reduceat(paces, [0, 10_000])

@@ -22,7 +22,7 @@ from thalweg.errors import ParameterError
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.simplex import Simplex
 from thalweg.updates import DictionaryUpdate
-from thalweg.updates.subgradient import Scales, Subgradient, nearest
+from thalweg.updates.subgradient import Scales, Subgradient, project_rows
 
 Array = Any
 F, K, B = 9, 3, 20
@@ -61,7 +61,7 @@ def test_the_projection_is_the_nearest_point(epsilon: float) -> None:
     rng = np.random.default_rng(1)
     rows = np.vstack([rng.normal(scale=s, size=(8, 4)) - shift for s, shift in
                       ((1.0, 0.0), (0.05, 0.0), (1.0, 2.0), (0.2, 0.1))])  # fmt: skip
-    projected = nearest(rows, epsilon)
+    projected = project_rows(rows, epsilon)
     for row, found in zip(rows, projected, strict=True):
         x = cp.Variable(4)
         problem = cp.Problem(
@@ -75,8 +75,8 @@ def test_the_projection_is_the_nearest_point(epsilon: float) -> None:
 
 
 def test_the_row_itself_is_projected_and_not_what_clipping_left() -> None:
-    np.testing.assert_allclose(nearest(np.array([[-5.0, -1.0]]), 1e-8), [[0.0, 1e-8]])
-    np.testing.assert_array_equal(nearest(np.array([[0.2, 0.3]]), 1e-8), [[0.2, 0.3]])
+    np.testing.assert_allclose(project_rows(np.array([[-5.0, -1.0]]), 1e-8), [[0.0, 1e-8]])
+    np.testing.assert_array_equal(project_rows(np.array([[0.2, 0.3]]), 1e-8), [[0.2, 0.3]])
 
 
 @every_loss
@@ -137,7 +137,7 @@ def test_the_step_is_the_papers() -> None:
         energies.append(np.mean(np.sum(codes.H**2, axis=0)))
         G = (W @ codes.H - batch) @ codes.H.T / tau
         eta = 2e4 / (tau * t + 2e4)
-        expected = nearest(W - eta * G / np.mean(energies), 1e-8)
+        expected = project_rows(W - eta * G / np.mean(energies), 1e-8)
         W, state = update.step(W, state, batch, codes)
         np.testing.assert_allclose(W, expected, rtol=1e-9)
 

@@ -43,7 +43,7 @@ def omf(n_components: int = 10, *, rho: float = 0.0, **parameters: Any) -> Any:
     >>> baselines.omf(2, random_state=0).fit(X).components_.shape
     (2, 8)
     """
-    update = Surrogate(constraint=Simplex(), fade=rho, revival=False)
+    update = Surrogate(constraint=Simplex(), fade=rho, replace_unused=False)
     settings = {"batch_size": 1, **parameters}
     return OnlineFactorization(n_components, encoder=LEAST_SQUARES, update=update, **settings)
 
@@ -76,7 +76,7 @@ def omf_da(n_components: int = 10, **parameters: Any) -> Any:
     >>> baselines.omf_da(2, random_state=0).fit(X).components_.shape
     (2, 8)
     """
-    update = Surrogate(solver=DiagonalNewton(), constraint=Simplex(), revival=False)
+    update = Surrogate(solver=DiagonalNewton(), constraint=Simplex(), replace_unused=False)
     settings = {"batch_size": 1, **parameters}
     return OnlineFactorization(n_components, encoder=LEAST_SQUARES, update=update, **settings)
 

@@ -1,7 +1,6 @@
-"""Fill the gaps of a whole matrix: low rank plus, where a method knows them, outliers.
+"""Batch matrix completion: low rank, plus outliers for robust methods.
 
-Every method sees all samples at once, of which only some entries are observed, and returns factors
-of the low-rank part. They are the batch baselines of the trackers, which see a sample once.
+A method gets all samples at once, with missing entries, and returns factors of the low-rank part.
 """
 
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -14,21 +13,20 @@ __all__ = ["Completed", "Completion"]
 
 
 class Completed(NamedTuple):
-    """A matrix V = U H + R + noise, where it was observed.
+    """The model V = U H + R + noise of the observed entries of a matrix.
 
     Attributes
     ----------
     U : array of shape (F, K)
-        Basis of the low-rank part; its columns are orthonormal, or zero beyond the rank that
-        the shape of the matrix allows.
+        Basis of the low-rank part, with orthonormal columns. Columns beyond min(F, N) are 0.
     H : array of shape (K, N)
         Codes; ``U @ H`` is the completed matrix.
     R : array of shape (F, N)
-        Outliers; zero over gaps, and everywhere for methods that know no outliers.
+        Outliers; 0 at missing entries, and everywhere for methods without outliers.
     n_iter : int
         Number of iterations.
     converged : bool
-        Whether the stopping rule was met, before the iteration cap.
+        Whether the stopping criterion was met within ``max_iter`` iterations.
 
     Examples
     --------
@@ -51,12 +49,12 @@ class Completed(NamedTuple):
 
 @runtime_checkable
 class Completion(Protocol):
-    """Completes a matrix; a frozen dataclass in a file of its own.
+    """The interface of completion methods, which are frozen dataclasses.
 
     Attributes
     ----------
     name : str
-        What users write to choose it.
+        Name of the method.
     """
 
     name: ClassVar[str]
@@ -68,17 +66,22 @@ class Completion(Protocol):
         n_components: int,
         rng: np.random.Generator | int | None = 0,
     ) -> Completed:
-        """Return the low-rank part of V and its outliers.
+        """Compute the low-rank part of V and its outliers.
 
         Parameters
         ----------
         V : array of shape (F, N)
-            Samples as columns; any finite number may stand where nothing was observed.
+            Samples as columns. Missing entries may have any finite value.
         observed : boolean array of shape (F, N) or None
-            False at gaps; None where there is none.
+            False at missing entries; None if all entries are observed.
         n_components : int
             Rank of the low-rank part.
         rng : Generator, int or None
-            Where random numbers come from.
+            Random number generator, or its seed.
+
+        Returns
+        -------
+        Completed
+            Factors and outliers.
         """
         ...

@@ -1,4 +1,4 @@
-"""Matrices of a fixed rank as a smooth manifold: tangent vectors, transport, retraction."""
+"""The manifold of matrices of a fixed rank: tangent vectors, transport, retraction."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ __all__ = ["Point", "Tangent", "add", "embed", "inner", "project", "retract", "t
 
 
 class Point(NamedTuple):
-    """U diag(s) V' with orthonormal columns in U (F, K) and V (N, K)."""
+    """A matrix U diag(s) V' with orthonormal columns of U (F, K) and V (N, K)."""
 
     U: Array
     s: Array
@@ -18,10 +18,10 @@ class Point(NamedTuple):
 
 
 class Tangent(NamedTuple):
-    """U M V' + Up V' + U Vp' at a point, with U'Up = 0 and V'Vp = 0.
+    """A tangent vector U M V' + Up V' + U Vp' at a point, with U'Up = 0 and V'Vp = 0.
 
-    The three terms are orthogonal to one another, so that the inner product of two tangent
-    vectors is the sum of those of their parts.
+    The three terms are mutually orthogonal, so the inner product of two tangent vectors is the sum
+    of the inner products of their terms.
     """
 
     M: Array
@@ -30,7 +30,7 @@ class Tangent(NamedTuple):
 
 
 def inner(a: Tangent, b: Tangent) -> float:
-    """Return the inner product of two tangent vectors at one point."""
+    """Return the inner product of two tangent vectors at the same point."""
     return float(sum(np.vdot(x, y) for x, y in zip(a, b, strict=True)))
 
 
@@ -40,28 +40,28 @@ def add(a: Tangent, b: Tangent, factor: float) -> Tangent:
 
 
 def project(at: Point, ZV: Array, ZtU: Array) -> Tangent:
-    """Return the tangent vector closest to a matrix Z, of which Z V and Z'U are all it takes."""
+    """Return the projection of a matrix Z onto the tangent space, from Z V and Z'U."""
     M = at.U.T @ ZV
     return Tangent(M, ZV - at.U @ M, ZtU - at.V @ M.T)
 
 
 def embed(at: Point, vector: Tangent) -> tuple[Array, Array]:
-    """Return L (F, 2K) and R (N, 2K) with L R' the matrix that a tangent vector is."""
+    """Return factors L (F, 2K) and R (N, 2K) of a tangent vector as a matrix L R'."""
     left = np.hstack([at.U @ vector.M + vector.Up, at.U])
     return left, np.hstack([at.V, vector.Vp])
 
 
 def transport(before: Point, vector: Tangent, to: Point) -> Tangent:
-    """Return the projection of a tangent vector at one point to the tangents at another."""
+    """Return the projection of a tangent vector onto the tangent space at another point."""
     left, right = embed(before, vector)
     return project(to, left @ (right.T @ to.V), right @ (left.T @ to.U))
 
 
 def retract(at: Point, vector: Tangent, step: float) -> Point:
-    """Return the matrix of the manifold's rank that is closest to the point plus step vector.
+    """Return the rank-K matrix nearest to the point plus ``step`` times the tangent vector.
 
-    The sum has twice the rank, and a core of that size: [U Up] C [V Vp]'. The QR factors are
-    those of the whole blocks, since a Up without full rank would leave its own undetermined.
+    The sum has rank 2K: it is [U Up] C [V Vp]' with a core C of that size. The QR factors are those
+    of the whole blocks, since the QR factors of Up alone are not unique if it is rank-deficient.
     """
     K = at.s.size
     left, upper = np.linalg.qr(np.hstack([at.U, vector.Up]))

@@ -1,4 +1,4 @@
-"""What the methods share: leading singular vectors, and factors as they are handed back."""
+"""Leading singular vectors, and factors padded to the requested rank."""
 
 from typing import Any
 
@@ -10,19 +10,21 @@ from thalweg._typing import Array
 
 __all__ = ["leading", "padded", "unit"]
 
-# A dense decomposition of a matrix with a side this short is not worth avoiding.
-_SHORT = 64
+# Smaller dimension of a matrix, absolute and per singular vector, up to which a dense decomposition
+# is used instead of Lanczos iterations.
+# speed only: results do not depend on them
+_MAX_DENSE_SIZE, _MAX_DENSE_PER_RANK = 64, 3
 
 
 def unit(values: Array) -> float:
-    """Return a power of two near the largest entry, in units of which no square overflows."""
+    """Return the power of 2 next to the largest entry; in this unit no square overflows."""
     largest = float(np.max(np.abs(values), initial=0.0))
     return float(2.0 ** np.floor(np.log2(largest))) if largest > 0.0 else 1.0
 
 
 def leading(M: Any, rank: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Return the largest singular values of M, dense or sparse, falling, and their vectors."""
-    if min(M.shape) <= max(_SHORT, 3 * rank):
+    """Return the leading singular triplets of M, dense or sparse, in descending order."""
+    if min(M.shape) <= max(_MAX_DENSE_SIZE, _MAX_DENSE_PER_RANK * rank):
         dense = M.toarray() if sparse.issparse(M) else M
         U, s, Vt = np.linalg.svd(dense, full_matrices=False)
         return U[:, :rank], s[:rank], Vt[:rank].T
@@ -34,7 +36,7 @@ def leading(M: Any, rank: int, rng: np.random.Generator) -> tuple[Array, Array, 
 
 
 def padded(U: Array, H: Array, n_components: int, dtype: Any) -> tuple[Array, Array]:
-    """Return the factors with zeros for the rank that the matrix has no room for."""
+    """Return the factors padded with zeros to rank ``n_components``."""
     wanting = n_components - U.shape[1]
     U, H = np.pad(U, ((0, 0), (0, wanting))), np.pad(H, ((0, wanting), (0, 0)))
     return U.astype(dtype), H.astype(dtype)

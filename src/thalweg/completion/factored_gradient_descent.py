@@ -1,4 +1,4 @@
-"""Robust PCA by projected gradient descent on the factors."""
+"""Robust PCA with missing entries by projected gradient descent on the factors."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -14,32 +14,35 @@ from thalweg.errors import ParameterError
 __all__ = ["FactoredGradientDescent", "largest"]
 
 _TINY = float(np.finfo(np.float64).tiny)
+# Rounding error of share * n, so that 0.3 * 10 counts as 3.
+_COUNT_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class FactoredGradientDescent:
-    """Low rank plus outliers that are few in each row and each column, from the entries observed.
+    """Compute argmin_{A, B, R} |V - A B' - R|^2 / 2 over observed entries, R sparse.
 
-    Outliers are the residuals that are among the largest of both their row and their column;
-    in between, both factors make a gradient step on what is left. Factors begin with the
-    singular vectors of the data without their largest entries, are kept of the same size by a
-    balancing term, and have no row much longer than the others (incoherence).
+    R has at most a given share of nonzeros in each row and each column. In each iteration R is the
+    part of the residual that is among the largest entries of both its row and its column; then both
+    factors take a gradient step on the rest. The initial factors are singular vectors of the data
+    without their largest entries. A balancing term keeps the factors at the same scale, and a
+    projection bounds the norms of their rows (incoherence).
 
     Parameters
     ----------
     outlier_share : float
         Largest share of outliers in a row or column (alpha), below 1; 0 for none.
     slack : float
-        Factor of that share in the iteration (gamma), at least 1. Their product is the share of
-        entries that may be taken for outliers, and has to stay well below one half.
+        Factor of that share in the iteration (gamma), at least 1. ``slack * outlier_share`` is the
+        share of entries that may be outliers, and must be well below 1/2.
     incoherence : float
-        How much longer than usual a row of a factor may be (mu), at least 1.
+        Bound of the squared norm of a row of a factor, in units of its mean (mu), at least 1.
     step : float
-        Step in units of the inverse of the largest singular value (eta).
+        Step size in units of the inverse of the largest singular value (eta).
     tol : float
-        The search ends when the factors move by less than this share of their norm.
+        Stop when the factors change by at most this share of their norm.
     max_iter : int
-        Cap on the number of iterations.
+        Maximum number of iterations.
 
     References
     ----------
@@ -73,13 +76,13 @@ class FactoredGradientDescent:
         if not 0.0 <= self.outlier_share < 1.0:
             raise ParameterError(
                 f"outlier_share must be at least 0 and below 1, got {self.outlier_share!r}. "
-                "Set it to the largest share of outliers in a sample or a feature."
+                "Use the largest share of outliers in a sample or a feature."
             )
         for name in ("slack", "incoherence"):
             if getattr(self, name) < 1.0:
                 raise ParameterError(
                     f"{name} must be at least 1, got {getattr(self, name)!r}. "
-                    f"Give a number such as {name}=2.0."
+                    f"Use for example {name}=2.0."
                 )
 
     def complete(
@@ -105,7 +108,8 @@ class FactoredGradientDescent:
     def _start(
         self, problem: "_Problem", rank: int, rng: np.random.Generator
     ) -> tuple[tuple[Array, Array], float]:
-        """Return factors of the data without their largest entries, and the first size."""
+        """Return factors of the data without their largest entries, and their spectral norm."""
+        # With missing entries [Yi et al.] allow twice the share, in rows of fewer entries.
         share = self.outlier_share * (1.0 if problem.observed is None else 2.0 * problem.density)
         rest = problem.Y - largest(problem.Y, share)
         L, s, R = leading(rest / max(problem.density, _TINY), rank, rng)
@@ -116,13 +120,14 @@ class FactoredGradientDescent:
         self, problem: "_Problem", pair: tuple[Array, Array], size: float
     ) -> tuple[tuple[Array, Array], int, bool]:
         A, B = pair
-        balance = 0.5 if problem.observed is None else 0.0625  # from |A'A - B'B|^2 / 8, and / 64
+        # Gradient of the balancing term |A'A - B'B|^2 / 8, or / 64 with missing entries.
+        balance = 1.0 / 2.0 if problem.observed is None else 1.0 / 16.0
         norm = np.sqrt(size)
         for n_iter in range(1, int(self.max_iter) + 1):
             E = problem.residual(A, B)
             E = (largest(E, self._share(problem)) - E) / problem.density
             D = balance * (A.T @ A - B.T @ B)
-            # Of the factors at hand: the first ones are short if much was taken off the data.
+            # In units of the current factors; the initial ones may be too small.
             step = self.step / max(np.linalg.norm(A, 2), np.linalg.norm(B, 2)) ** 2
             new = (
                 self._project(A - step * (E @ B + A @ D), norm),
@@ -141,7 +146,7 @@ class FactoredGradientDescent:
         return min(self.slack * self.outlier_share * problem.density, 1.0)
 
     def _project(self, A: Array, norm: float) -> Array:
-        """Return A with its rows shortened to sqrt(2 mu K / F) times the norm of the first."""
+        """Return A with rows clipped to the norm sqrt(2 mu K / F) ``norm``."""
         n, rank = A.shape
         bound = np.sqrt(2.0 * self.incoherence * rank / n) * norm
         lengths = np.linalg.norm(A, axis=1, keepdims=True)
@@ -150,20 +155,20 @@ class FactoredGradientDescent:
 
 
 class _Problem(NamedTuple):
-    """Data with zeros at gaps, and the share of entries that were observed."""
+    """Data with 0 at missing entries, and the share of observed entries."""
 
     Y: Array
     observed: Mask | None
     density: float
 
     def residual(self, A: Array, B: Array) -> Array:
-        """Return the data minus A B' where they were observed, zero elsewhere."""
+        """Return the data minus A B' at observed entries, 0 elsewhere."""
         E: Array = self.Y - A @ B.T
         return E if self.observed is None else E * self.observed
 
 
 def largest(E: Array, share: float) -> Array:
-    """Return E with zeros but where an entry is among the largest of its row and its column.
+    """Keep the entries that are among the largest of both their row and their column.
 
     Parameters
     ----------
@@ -175,9 +180,9 @@ def largest(E: Array, share: float) -> Array:
     Returns
     -------
     array of shape (F, N)
-        The published estimator keeps what is not smaller than the k-th largest; here it is what
-        is larger than the one after, the same but for ties, of which none is then kept. Else a
-        matrix of ones would be all outliers.
+        E with 0 at all other entries. The published method keeps entries that are not smaller than
+        the k-th largest, here those larger than the (k + 1)-th. This differs for ties, which are
+        not kept: otherwise all entries of a constant matrix would be outliers.
 
     Examples
     --------
@@ -196,16 +201,16 @@ def largest(E: Array, share: float) -> Array:
 
 
 def _after_largest(size: Array, share: float, axis: int) -> Array:
-    """Return the (k + 1)-th largest number along an axis, k being a share of them."""
+    """Return the (k + 1)-th largest number along an axis, with k = share * n rounded down."""
     n = size.shape[axis]
-    k = int(share * n + 1e-9)
+    k = int(share * n + _COUNT_ROUNDING)
     if k >= n:
         return np.full((1, 1), -1.0)
     return np.take(np.partition(size, n - 1 - k, axis=axis), [n - 1 - k], axis=axis)
 
 
 def _orthonormal(A: Array, B: Array) -> tuple[Array, Array]:
-    """Return U with orthonormal columns and H with U H = A B', strongest direction first."""
+    """Return U H = A B' with orthonormal columns of U, in descending order of singular values."""
     Q, upper = np.linalg.qr(A)
     P, s, Vt = np.linalg.svd(upper @ B.T, full_matrices=False)
     return Q @ P, s[:, None] * Vt

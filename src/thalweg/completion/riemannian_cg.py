@@ -1,4 +1,4 @@
-"""Conjugate gradients on the manifold of matrices of a fixed rank."""
+"""Matrix completion by conjugate gradients on the manifold of matrices of a fixed rank."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -24,29 +24,33 @@ from thalweg.completion._singular_vectors import leading, padded, unit
 
 __all__ = ["RiemannianCG"]
 
-_ARMIJO = 1e-4  # share of the decrease that the slope promises
-_HALVINGS = 40
-# Directions that are closer to a right angle with the gradient begin anew.
-_ANGLE = 0.1
+# Line search: share of the predicted decrease that a step must attain (Vandereycken, 2013), and
+# number of halvings.
+_ARMIJO_SHARE, _MAX_HALVINGS = 1e-4, 40
+# Smallest cosine of the angle between a direction and the negative gradient; directions with a
+# smaller one are replaced by the negative gradient (Vandereycken, 2013).
+_MIN_COSINE = 0.1
+# Rounding error of the objective, in machine epsilons of its value.
+_OBJECTIVE_ROUNDING = 4.0
 
 
 @dataclass(frozen=True)
 class RiemannianCG:
-    """argmin over matrices X of rank K of the sum of (v - x)^2 / 2 over the entries observed.
+    """Compute argmin_{rank X = K} of the sum of (v - x)^2 / 2 over the observed entries.
 
-    Riemannian conjugate gradients: Polak-Ribiere directions that begin anew when negative,
-    vectors transported by projection, a first step that is exact for the linearised problem,
-    backtracking, and the closest matrix of rank K as retraction. An iteration takes
-    O((F + N) K^2 + n K) operations for n entries observed; X is never written out. Tens of them are
-    the rule; if the singular values of X are more than about 100 times apart, thousands.
+    Riemannian conjugate gradients: Polak-Ribiere directions with restarts, vector transport by
+    projection, a first trial step that is exact for the linearised problem, backtracking, and the
+    nearest matrix of rank K as retraction. An iteration takes O((F + N) K^2 + n K) operations for n
+    observed entries; X is never formed. Typically tens of iterations are needed, but thousands if
+    the ratio of the singular values of X exceeds about 100.
 
     Parameters
     ----------
     tol : float
-        The search ends when the norm of the Riemannian gradient is below this share of the
-        norm of the data.
+        Stop when the norm of the Riemannian gradient is at most this share of the norm of the
+        data.
     max_iter : int
-        Cap on the number of iterations.
+        Maximum number of iterations.
 
     References
     ----------
@@ -109,7 +113,7 @@ class RiemannianCG:
 
 
 class _Entries(NamedTuple):
-    """The entries observed: where they are, in compressed rows, and their values."""
+    """The observed entries: their positions in CSR format, and their values."""
 
     shape: tuple[int, int]
     indptr: Any
@@ -118,7 +122,7 @@ class _Entries(NamedTuple):
 
     @classmethod
     def of(cls, V: Array, observed: Mask | None) -> "_Entries":
-        """Return the entries of V where it was observed, in double precision."""
+        """Return the observed entries of V in double precision."""
         if observed is None:
             observed = np.ones(V.shape, dtype=np.bool_)
         places = sparse.csr_array(observed)
@@ -126,23 +130,23 @@ class _Entries(NamedTuple):
         return cls(V.shape, places.indptr, places.indices, values)
 
     def matrix(self, values: Array) -> Any:
-        """Return the sparse matrix with other values at these places."""
+        """Return the sparse matrix with other values at the same positions."""
         return sparse.csr_array((values, self.indices, self.indptr), shape=self.shape)
 
     def start(self) -> Any:
-        """Return an unbiased estimate of the whole: zeros at gaps, and the rest so much larger."""
+        """Return an unbiased estimate of the matrix: 0 at missing entries, the others scaled up."""
         share = self.values.size / max(self.shape[0] * self.shape[1], 1)
         return self.matrix(self.values / max(share, np.finfo(np.float64).tiny))
 
     def at(self, left: Array, right: Array) -> Array:
-        """Return the entries of left @ right.T at these places."""
+        """Return the entries of left @ right.T at the observed positions."""
         found = np.empty_like(self.values)
         rows, columns = np.ascontiguousarray(left), np.ascontiguousarray(right)
         _kernels.products_at(self.indptr, self.indices, columns, rows, found)
         return found
 
     def misfit(self, point: Point) -> Array:
-        """Return the point minus the data, where they were observed."""
+        """Return the point minus the data at the observed entries."""
         difference: Array = self.at(point.U * point.s, point.V) - self.values
         return difference
 
@@ -155,18 +159,18 @@ class _Entries(NamedTuple):
 def _search(
     problem: _Entries, point: Point, misfit: Array, slope: float, direction: Tangent
 ) -> tuple[Point, Array] | None:
-    """Return the next point and its misfit, or None where no step lowers the objective."""
+    """Return the next point and its misfit, or None if no step decreases the objective."""
     change = problem.at(*embed(point, direction))
     curvature = float(change @ change)
     if curvature == 0.0:
         return None
     step = -float(change @ misfit) / curvature  # the minimum along the tangent
     value = 0.5 * float(misfit @ misfit)
-    rounding = 4.0 * float(np.finfo(np.float64).eps) * value
-    for _ in range(_HALVINGS):
+    rounding = _OBJECTIVE_ROUNDING * float(np.finfo(np.float64).eps) * value
+    for _ in range(_MAX_HALVINGS):
         trial = retract(point, direction, step)
         left = problem.misfit(trial)
-        if 0.5 * float(left @ left) <= value + _ARMIJO * step * slope + rounding:
+        if 0.5 * float(left @ left) <= value + _ARMIJO_SHARE * step * slope + rounding:
             return trial, left
         step *= 0.5
     return None
@@ -175,10 +179,13 @@ def _search(
 def _conjugate(
     to: Point, gradient: Tangent, before: Point, old_gradient: Tangent, old_direction: Tangent
 ) -> Tangent:
-    """Return the next direction: PR+, or the negative gradient where that is no descent."""
+    """Return the next Polak-Ribiere direction, or the negative gradient if it descends too little.
+
+    Negative coefficients are replaced by 0 (PR+).
+    """
     steepest = add(gradient, gradient, -2.0)
     change = add(gradient, transport(before, old_gradient, to), -1.0)
     beta = max(0.0, inner(gradient, change) / inner(old_gradient, old_gradient))
     direction = add(steepest, transport(before, old_direction, to), beta)
     lengths = (inner(direction, direction) * inner(gradient, gradient)) ** 0.5
-    return direction if -inner(gradient, direction) > _ANGLE * lengths else steepest
+    return direction if -inner(gradient, direction) > _MIN_COSINE * lengths else steepest

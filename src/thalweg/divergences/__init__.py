@@ -1,16 +1,13 @@
-"""How far a model is from the data: losses d(v | p) of a factorisation, summed over columns.
+"""Losses d(v | p) of data v and model p = W h, summed over the entries of a sample.
 
-v is what was observed and p = W h what the model says. All of them work on the columns of an
-array: each column is one sample, and a one-dimensional array is one sample. A divergence is a
-frozen dataclass that can be built without arguments, and lives in a file of its own, where it
-is found by name or by one of its aliases.
+The columns of an array are samples; a one-dimensional array is one sample. A divergence is a
+frozen dataclass that can be created without arguments. It is found by its name or an alias.
 
-Beyond the contract below a divergence may say ``half_quadratic``: that it is a loss of the
-residual, and its curvature the weights of squares that majorise it. It then follows
-:class:`HalfQuadratic`, too.
+A divergence with ``half_quadratic = True`` is a function of the residual, and its curvature gives
+the weights of a quadratic majoriser. It also implements :class:`HalfQuadratic`.
 
-At p = 0 the methods give the limit p -> 0 for the v at hand, which may be inf; none gives NaN
-for finite v, p >= 0. Results have the dtype of the arguments.
+At p = 0 all methods return the limit for p -> 0, which may be inf. They never return NaN for finite
+v, p >= 0. Results have the dtype of the arguments.
 """
 
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -21,14 +18,14 @@ __all__ = ["Divergence", "HalfQuadratic", "Interval"]
 
 
 class Interval(NamedTuple):
-    """The data that a divergence can take, from ``low`` to ``high``, which may be inf.
+    """The domain of the data of a divergence, from ``low`` to ``high``.
 
     Attributes
     ----------
     low, high : float
-        The ends.
+        Bounds; ``high`` may be inf.
     closed : bool
-        Whether ``low`` itself belongs to it.
+        Whether ``low`` belongs to the domain.
 
     Examples
     --------
@@ -44,23 +41,23 @@ class Interval(NamedTuple):
 
 @runtime_checkable
 class Divergence(Protocol):
-    """A function d(v | p) >= 0 of data v and model p, zero where they are equal.
+    """A function d(v | p) >= 0 of data v and model p, 0 where they are equal.
 
     Attributes
     ----------
     name : str
-        What users write to choose it.
+        Name of the divergence, for the parameter ``loss``.
     aliases : tuple of str
-        What they may write instead.
+        Other names.
     convex : bool
         Whether d is convex in p: the class D_2 of [D], Remark 1.
     domain : Interval
-        Where the data v have to lie. The model p lies in [0, inf).
+        Domain of the data v. The domain of the model p is [0, inf).
     growth : tuple of float
-        The exponents (up, down) that belong to :meth:`split`.
+        The exponents (up, down) of the majoriser of :meth:`split`.
     slope_at_zero : float or None
-        The derivative in p at v = 0, if it is the same for all p > 0: then the zeros of sparse
-        data need no visit.
+        The derivative in p at v = 0 if it is the same for all p > 0, otherwise None. With a
+        constant derivative, the zeros of sparse data are not visited.
     """
 
     name: ClassVar[str]
@@ -84,47 +81,47 @@ class Divergence(Protocol):
         ...
 
     def curvature(self, v: Array, p: Array) -> Array:
-        """Return weights c >= 0: the diagonal of the Hessian in p, or one that majorises it.
+        """Return weights c >= 0: the diagonal of the Hessian in p, or of a majoriser.
 
-        The shape tells what is shared: (F, B), or (F, 1) when all samples have the same
-        weights, (1, B) when all features have, (1, 1) when there is one for all; without the
-        last axis for one vector.
+        The shape is (F, B), (F, 1) if all samples have the same weights, (1, B) if all features
+        have, and (1, 1) for a constant; without the last axis for one vector.
         """
         ...
 
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
-        """Return (neg, pos), both >= 0, with grad = pos - neg; they may be v and p themselves.
+        """Return (neg, pos), both >= 0, with grad = pos - neg; possibly v and p themselves.
 
-        With (up, down) = :attr:`growth` they majorise the divergence: let p = W h~ and
-        h = r h~, entry by entry. The function that equals d(v | W h~) at h~ and has the
-        derivative (W' pos) r^up - (W' neg) r^(-down) in h is nowhere below d(v | W h). Hence
-        h~ (W' neg / W' pos)^(1 / (up + down)) is never worse than h~.
+        With (up, down) = :attr:`growth` they define a majoriser. Let p = W h~ and h = r h~, entry
+        by entry. The function with the value d(v | W h~) at h~ and the derivative
+        (W' pos) r^up - (W' neg) r^(-down) in h is an upper bound of d(v | W h). Its minimum is at
+        h~ (W' neg / W' pos)^(1 / (up + down)), which therefore does not increase the divergence.
         """
         ...
 
     def outliers(self, v: Array, p: Array) -> Array:
-        """Return the part of v - p that the loss takes for outliers; zeros for most."""
+        """Return the part of v - p that counts as outliers; 0 for losses that are not robust."""
         ...
 
 
 @runtime_checkable
 class HalfQuadratic(Divergence, Protocol):
-    """A loss f of the residual u, or of its length, that weighted squares majorise.
+    """A loss f of the residual u, or of its norm, with a weighted square as majoriser.
 
-    Where f has a kink, f_e is the loss with a parabola below a floor e. For any u and u~,
+    If f has a kink at 0, f_e is the loss with a parabola below the smoothing width e (``floor``).
+    For all u and u~,
 
         f(u) <= f_e(u) <= f_e(u~) + w (u^2 - u~^2) / 2,  w = weights(u~, e),
 
-    and f_e(u) does not rise when e falls, so that a descent may lower e as it goes. Both methods
-    have the shape of :meth:`curvature`: an entry each, or one for each column.
+    and f_e decreases with e, so that a descent may reduce e between two steps. The results of both
+    methods have the shape of :meth:`curvature`: one number per entry, or per column.
     """
 
     half_quadratic: ClassVar[bool]
 
     def weights(self, residual: Array, floor: Array) -> Array:
-        """Return the weights w at residuals of shape (F, B), with a floor for each column."""
+        """Return the weights w at residuals of shape (F, B), with one floor per column."""
         ...
 
     def smoothed(self, residual: Array, floor: Array) -> Array:
-        """Return f_e."""
+        """Return the smoothed loss f_e."""
         ...

@@ -1,4 +1,4 @@
-"""Work on large arrays a few rows at a time, so that all temporary arrays stay in the cache."""
+"""Evaluate functions of large arrays in blocks of rows, so that temporaries stay in the cache."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,11 +8,14 @@ from thalweg._typing import Array
 
 Function = Callable[[Array, Array], Array]
 
-BLOCK = 2**13  # entries; larger temporary arrays would be returned to the system and got anew
+# Entries per block (64 KB in double precision). Larger temporaries would be returned to the
+# operating system and allocated again.
+# speed only: results do not depend on it
+BLOCK = 2**13
 
 
 def column_sums(function: Function, v: Array, p: Array) -> Array:
-    """Return the sum of each column of ``function(v, p)``, taken in double precision."""
+    """Return the sum of each column of ``function(v, p)``, accumulated in double precision."""
     v, p = np.broadcast_arrays(v, p)
     total = np.zeros(v.shape[1:])
     with np.errstate(over="ignore"):
@@ -23,7 +26,7 @@ def column_sums(function: Function, v: Array, p: Array) -> Array:
 
 
 def entrywise(function: Function, v: Array, p: Array) -> Array:
-    """Return ``function(v, p)``, which looks at each entry for itself."""
+    """Return ``function(v, p)`` for an entrywise function."""
     v, p = np.broadcast_arrays(v, p)
     if v.flags.fnc and p.flags.fnc:
         return entrywise(function, v.T, p.T).T
@@ -39,7 +42,7 @@ def filled(v: Array, p: Array, number: float) -> Array:
 
 
 def shared(v: Array, p: Array, number: float) -> Array:
-    """Return one number for all entries, of shape (1, 1), or (1,) for one vector."""
+    """Return a constant for all entries: shape (1, 1), or (1,) for one vector."""
     return np.full((1,) * max(v.ndim, p.ndim), number, dtype=np.result_type(v, p))
 
 

@@ -1,4 +1,4 @@
-"""Losses of the residual that a weighted square majorises, and touches at the residual.
+"""Half-quadratic majorisers of losses of the residual.
 
 For a loss f(u) that is concave in u^2, f(u) <= f(u~) + w (u^2 - u~^2) / 2 with w = f'(u~) / u~.
 """
@@ -7,11 +7,13 @@ import numpy as np
 
 from thalweg._typing import Array
 
+# Smoothing width of norms, in units of the mean absolute entry of the sample: bounds the weights of
+# exactly fitted entries.
 SMOOTHING = 1e-10
 
 
 def smallest_residual(v: Array) -> Array:
-    """Return the residual below which a norm is smoothed: one number for each column."""
+    """Return the smoothing width of a norm, one number per column."""
     floor: Array = np.mean(np.abs(v), axis=0, keepdims=True)
     floor *= SMOOTHING
     floor += np.finfo(v.dtype).tiny  # a column of zeros
@@ -19,19 +21,19 @@ def smallest_residual(v: Array) -> Array:
 
 
 def inverse(residual: Array, floor: Array | float, scale: float = 1.0) -> Array:
-    """Return scale / max(|residual|, floor), in place."""
+    """Overwrite ``residual`` by scale / max(|residual|, floor), and return it."""
     np.abs(residual, out=residual)
     np.maximum(residual, floor, out=residual)
     return np.divide(scale, residual, out=residual)
 
 
 def smoothed(size: Array, floor: Array) -> Array:
-    """Return |u| with the parabola (u^2 / floor + floor) / 2, which touches it, below the floor.
+    """Return |u|, and (u^2 / floor + floor) / 2 where |u| is below the floor.
 
-    It is nowhere below |u|, falls with the floor, and has the weights of :func:`inverse`.
+    It is an upper bound of |u|, increases with the floor, and has the weights of :func:`inverse`.
     """
     least: Array = np.maximum(size, floor)
-    safe = np.where(least > 0.0, least, 1)  # zero, where the floor is
+    safe = np.where(least > 0.0, least, 1)  # avoids 0/0 if the floor is 0
     bound: Array = (size * (size / safe) + least) / 2
     return bound
 
@@ -39,5 +41,5 @@ def smoothed(size: Array, floor: Array) -> Array:
 def weighted_split(weights: Array, v: Array, p: Array) -> tuple[Array, Array]:
     """Return (neg, pos) of the weighted square w (v - p)^2 / 2."""
     neg = weights * v
-    # the weights themselves are not needed any more
+    # The weights are not needed any more: reuse their memory.
     return neg, np.multiply(weights, p, out=weights if weights.shape == neg.shape else None)

@@ -1,9 +1,9 @@
 """The function that generates both the alpha- and the beta-divergences.
 
 With phi(t) = (t^a - 1 - a (t - 1)) / (a (a - 1)) they are p phi(v / p) and p^a phi(v / p).
-phi is log(t)^2 times the second divided difference of exp at 0, log(t) and a log(t). Taken with
-the widest gap last, that has no cancellation at a = 0 and a = 1, where t - 1 - log(t) and
-t log(t) - t + 1 are its limits; only t near one is left, and there a series takes over.
+phi is log(t)^2 times the second divided difference of exp at 0, log(t) and a log(t). Evaluated with
+the widest interval last, it has no cancellation at a = 0 and a = 1, with the limits t - 1 - log(t)
+and t log(t) - t + 1. Only t near 1 needs a series.
 """
 
 from math import inf
@@ -16,14 +16,14 @@ from thalweg.divergences._power import log_ratio, times_power
 
 @np.errstate(all="ignore")
 def power_divergence(v: Array, p: Array, exponent: float, degree: float) -> Array:
-    """Return p^degree phi(v / p) of each entry, phi with the exponent a.
+    """Return p^degree phi(v / p) of each entry, with ``exponent`` a of phi.
 
-    ``degree`` is one or the exponent.
+    ``degree`` is 1 or the exponent.
     """
     low, middle, high = sorted((0.0, 1.0, exponent))
     ratio = log_ratio(v, p)
     each = _scaled_phi(ratio, high - middle, middle - low)
-    # phi is as large as t^high above t = 1, as t^low below; halves as in times_power
+    # phi is of the order of t^high for t > 1 and of t^low for t < 1; halves as in times_power.
     half = np.maximum(ratio * (high / 2), ratio * (low / 2))
     half += np.log(p) * (degree / 2)
     np.exp(half, out=half)
@@ -35,14 +35,14 @@ def power_divergence(v: Array, p: Array, exponent: float, degree: float) -> Arra
 
 
 def _scaled_phi(ratio: Array, top: float, bottom: float) -> Array:
-    """Return phi(t) / t^high for t > 1, phi(t) / t^low for t < 1, where ratio = log t.
+    """Return phi(t) / t^high for t > 1 and phi(t) / t^low for t < 1, with ratio = log t.
 
-    ``top`` and ``bottom`` are the gaps between the sorted exponents 0, 1 and a.
+    ``top`` and ``bottom`` are the differences of the sorted exponents 0, 1 and a.
     """
     size, sign = np.abs(ratio), np.copysign(1, ratio)
     upper, lower = _decayed(size, top), _decayed(size, bottom)
     scaled: Array = upper * lower
-    scaled *= (top + bottom) / 2 + sign * ((top - bottom) / 2)  # top above, bottom below
+    scaled *= (top + bottom) / 2 + sign * ((top - bottom) / 2)  # top for t > 1, bottom for t < 1
     sign *= upper - lower
     scaled += sign
     scaled /= top + bottom
@@ -57,7 +57,7 @@ def _decayed(size: Array, rate: float) -> Array:
 def _set_limits(
     each: Array, v: Array, p: Array, ratio: Array, exponent: float, degree: float
 ) -> None:
-    """Overwrite ``each`` where v or p is zero by the limit, which is a power of the other."""
+    """Overwrite ``each`` where v or p is 0 by the limit, a power of the other."""
     edge = np.isinf(ratio)
     if not edge.any():
         return
@@ -71,8 +71,8 @@ def _set_limits(
 
 @np.errstate(all="ignore")
 def correct_near(each: Array, v: Array, p: Array, exponent: float, degree: float) -> None:
-    """Overwrite ``each`` by the series of p^degree phi(v / p) where v is near p."""
-    # here rounding, eps / x^2, equals what is left of the series, x^5 / 5
+    """Overwrite ``each`` by the Taylor series of p^degree phi(v / p) where v is near p."""
+    # At this x the rounding error, eps / x^2, equals the remainder of the series, x^5 / 5.
     reach = (5 * float(np.finfo(each.dtype).eps)) ** (1 / 7) / max(1.0, abs(exponent - 2) / 3)
     near = np.abs(v - p) < reach * p
     v, p = v[near], p[near]

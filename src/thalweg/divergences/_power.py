@@ -1,4 +1,4 @@
-"""Powers of data and model that neither overflow on the way nor lose what is near one."""
+"""Powers of data and model without intermediate overflow, and accurate for ratios near 1."""
 
 from math import inf
 
@@ -16,18 +16,18 @@ def log_ratio(v: Array, p: Array) -> Array:
     size /= low
     np.log1p(size, out=size)
     ratio: Array = np.copysign(size, v - p)
-    np.copyto(ratio, -inf, where=v == 0)  # also where p = 0
+    np.copyto(ratio, -inf, where=v == 0)  # also if p = 0
     return ratio
 
 
 @np.errstate(all="ignore")
 def times_power(x: Array, p: Array, exponent: float) -> Array:
-    """Return x p^exponent; zero where x is zero, whatever the power."""
+    """Return x p^exponent, and 0 where x is 0, even if the power is infinite."""
     if exponent == 0:
         return x
     if exponent == 1:
         return x * p
-    # two halves: the power alone may leave the range where the product does not
+    # Multiply twice by the root of the power, which may overflow when the product does not.
     half = np.log(p)
     half *= exponent / 2
     np.exp(half, out=half)

@@ -1,4 +1,4 @@
-"""The check of a positive semidefinite matrix."""
+"""Check a positive semidefinite matrix."""
 
 from typing import NoReturn
 
@@ -7,11 +7,15 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
 
+# Tolerated negative eigenvalue of an n x n matrix, in n machine epsilons of the largest one.
+_EIGENVALUE_ROUNDING = 10.0
+
 
 def checked_psd(matrix: Array) -> Array:
-    """Return a symmetric copy in double precision that cannot be written to, or raise.
+    """Return a symmetric, read-only copy in double precision; raise ``ParameterError`` if invalid.
 
-    One axis stands for the diagonal of a matrix. Rounding in the dtype that came is forgiven.
+    A one-dimensional array is the diagonal of a matrix. Rounding errors in the dtype of the
+    argument are tolerated.
     """
     given = np.asarray(matrix)
     eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
@@ -22,8 +26,8 @@ def checked_psd(matrix: Array) -> Array:
         least, most = np.linalg.eigvalsh(kept)[[0, -1]]
     else:
         least, most = np.min(kept), 0.0
-    if least < -10 * len(kept) * eps * most:
-        _refuse(f"one with the eigenvalue {least:.3g}", "Pass a covariance, or the inverse of one")
+    if least < -_EIGENVALUE_ROUNDING * len(kept) * eps * most:
+        _reject(f"the eigenvalue {least:.3g}", "Pass a covariance matrix or its inverse")
     kept.setflags(write=False)
     return kept
 
@@ -31,15 +35,15 @@ def checked_psd(matrix: Array) -> Array:
 def _check_form(matrix: Array, tolerance: float) -> None:
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
     if not (matrix.ndim == 1 or square) or matrix.size == 0:
-        _refuse(f"one of shape {matrix.shape}", "Give one row and one column for each feature")
+        _reject(f"the shape {matrix.shape}", "Pass one row and one column for each feature")
     if not np.isfinite(matrix).all():
-        _refuse("one that is not finite", "Replace NaN and inf")
+        _reject("entries that are not finite", "Replace NaN and inf")
     asymmetry = np.max(np.abs(matrix - matrix.T))
     if asymmetry > tolerance * np.max(np.abs(matrix)):
-        _refuse("one that is not symmetric", "Pass (M + M.T) / 2")
+        _reject("a matrix that is not symmetric", "Pass (M + M.T) / 2")
 
 
-def _refuse(found: str, remedy: str) -> NoReturn:
+def _reject(found: str, remedy: str) -> NoReturn:
     raise ParameterError(
         "matrix must be symmetric and positive semidefinite, or its nonnegative diagonal, "
         f"got {found}. {remedy}, or None for the identity."

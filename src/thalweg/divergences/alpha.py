@@ -17,7 +17,7 @@ from thalweg.divergences._power import log_ratio, power_at_zero
 
 @dataclass(frozen=True)
 class Alpha:
-    """sum (p ((v / p)^alpha - 1) - alpha (v - p)) / (alpha (alpha - 1)).
+    """The alpha-divergence, sum (p ((v / p)^alpha - 1) - alpha (v - p)) / (alpha (alpha - 1)).
 
     [D] Table I: f-divergences, differentiable and convex in p for every alpha (Remark 1). The
     limits are sum p log(p / v) - p + v at 0 and Kullback-Leibler at 1; 1/2 is Hellinger, 2
@@ -26,7 +26,7 @@ class Alpha:
     Parameters
     ----------
     alpha : float
-        The exponent. The larger it is, the less a model below the data is tolerated.
+        Exponent. Larger values penalise a model below the data more.
 
     Examples
     --------
@@ -46,19 +46,19 @@ class Alpha:
 
     @property
     def domain(self) -> Interval:
-        """Zero belongs to the data if alpha > 0."""
+        """Nonnegative data if alpha > 0, otherwise positive data."""
         return Interval(0.0, inf, self.alpha > 0)
 
     @property
     def growth(self) -> tuple[float, float]:
-        """The exponents that belong to :meth:`split`."""
+        """The exponents of :meth:`split`."""
         a = float(self.alpha)
-        # at 0, log(r) lies between 0 and (r - 1 / r) / 2
+        # For alpha = 0, log(r) is between 0 and (r - 1 / r) / 2.
         return (1.0, 1.0) if a == 0 else (max(-a, 0.0), max(a, 0.0))
 
     @property
     def slope_at_zero(self) -> float | None:
-        """The derivative in p at v = 0 is 1 / alpha if alpha > 0, and inf else."""
+        """The derivative in p at v = 0, which is 1 / alpha if alpha > 0 and infinite otherwise."""
         return 1 / float(self.alpha) if self.alpha > 0 else None
 
     def value(self, v: Array, p: Array) -> Array:
@@ -75,16 +75,16 @@ class Alpha:
         return entrywise(partial(_curvature, a=float(self.alpha)), v, p)
 
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
-        """Return (v / p)^alpha / alpha and 1 / alpha, the other way round below 0."""
+        """Return (v / p)^alpha / alpha and 1 / alpha, in reverse order for alpha < 0."""
         a = float(self.alpha)
-        if a == 0:  # both log terms, with half of the bound on log(r) added to each
+        if a == 0:  # positive and negative part of log(v / p), each plus 1/2
             return entrywise(_log_excess, v, p), entrywise(_log_excess, p, v)
         power = entrywise(partial(_power, a=a), v, p)
         constant = shared(v, p, 1 / abs(a))
         return (power, constant) if a > 0 else (constant, power)
 
     def outliers(self, v: Array, p: Array) -> Array:
-        """Return zeros: every residual belongs to the noise."""
+        """Return 0, since the loss is not robust."""
         return filled(v, p, 0)
 
 
@@ -96,7 +96,7 @@ def _grad(v: Array, p: Array, a: float) -> Array:
 
 @np.errstate(all="ignore")
 def _curvature(v: Array, p: Array, a: float) -> Array:
-    # two halves: the power alone may leave the range where the quotient does not
+    # Multiply twice by the root of the power, which may overflow when the quotient does not.
     half = np.exp(log_ratio(v, p) * (a / 2)) if a else filled(v, p, 1)
     curvature: Array = half / p * half
     np.copyto(curvature, power_at_zero(-1 - a) / v, where=p == 0)

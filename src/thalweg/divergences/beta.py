@@ -17,16 +17,16 @@ from thalweg.divergences._power import power_at_zero, times_power
 
 @dataclass(frozen=True)
 class Beta:
-    """sum (v^beta - p^beta - beta p^(beta - 1) (v - p)) / (beta (beta - 1)).
+    """The beta-divergence, sum (v^beta - p^beta - beta p^(beta - 1) (v - p)) / (beta (beta - 1)).
 
     [D] Table II: Bregman divergences, differentiable in p for every beta and convex in p for
-    1 <= beta <= 2 (Remark 1). The limits are Itakura-Saito at 0 and Kullback-Leibler at 1; at
-    2 it is half the squared distance.
+    1 <= beta <= 2 (Remark 1). The limits are Itakura-Saito at 0 and Kullback-Leibler at 1; 2 is
+    half the squared distance.
 
     Parameters
     ----------
     beta : float
-        The exponent. The smaller it is, the more small entries count.
+        Exponent. Smaller values give more weight to small entries.
 
     Examples
     --------
@@ -50,18 +50,18 @@ class Beta:
 
     @property
     def domain(self) -> Interval:
-        """Zero belongs to the data if beta > 0."""
+        """Nonnegative data if beta > 0, otherwise positive data."""
         return Interval(0.0, inf, self.beta > 0)
 
     @property
     def growth(self) -> tuple[float, float]:
-        """The exponents that belong to :meth:`split`; a concave part grows like its tangent."""
+        """The exponents of :meth:`split`; the majoriser of a concave part is its tangent."""
         b = float(self.beta)
         return max(b - 1, 0.0), max(2 - b, 0.0)
 
     @property
     def slope_at_zero(self) -> float | None:
-        """The derivative in p at v = 0 is p^(beta - 1), a constant at 1 only."""
+        """The derivative in p at v = 0, p^(beta - 1), which is constant for beta = 1 only."""
         return 1.0 if self.beta == 1 else None
 
     def value(self, v: Array, p: Array) -> Array:
@@ -75,7 +75,7 @@ class Beta:
         return entrywise(partial(_grad, b=float(self.beta)), v, p)
 
     def curvature(self, v: Array, p: Array) -> Array:
-        """Return the second derivative; where not convex, that at v = p, p^(beta - 2)."""
+        """Return the second derivative, or p^(beta - 2), its value at v = p, if not convex."""
         return entrywise(partial(_curvature, b=float(self.beta)), v, p)
 
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
@@ -85,7 +85,7 @@ class Beta:
         return neg, entrywise(partial(_power, exponent=b - 1), v, p)
 
     def outliers(self, v: Array, p: Array) -> Array:
-        """Return zeros: every residual belongs to the noise."""
+        """Return 0, since the loss is not robust."""
         return filled(v, p, 0)
 
 

@@ -13,7 +13,7 @@ from thalweg.divergences._blocks import column_sums, entrywise, filled, shared
 
 @dataclass(frozen=True)
 class Hellinger:
-    """2 |sqrt(v) - sqrt(p)|^2.
+    """The squared Hellinger distance, 2 |sqrt(v) - sqrt(p)|^2.
 
     [D] Table I: the alpha-divergence at 1/2, differentiable and convex in p (Remark 1).
 
@@ -55,13 +55,13 @@ class Hellinger:
         return neg, shared(v, p, 2)
 
     def outliers(self, v: Array, p: Array) -> Array:
-        """Return zeros: every residual belongs to the noise."""
+        """Return 0, since the loss is not robust."""
         return filled(v, p, 0)
 
 
 @np.errstate(all="ignore")
 def _divergence(v: Array, p: Array) -> Array:
-    each = v - p  # [D] Table I, as (v - p)^2 / (sqrt(v) + sqrt(p))^2: no cancellation
+    each = v - p  # [D] Table I, as (v - p)^2 / (sqrt(v) + sqrt(p))^2 to avoid cancellation
     each /= np.sqrt(v) + np.sqrt(p)
     np.copyto(each, 0, where=v == p)
     each *= each

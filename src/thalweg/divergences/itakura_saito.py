@@ -14,11 +14,11 @@ from thalweg.divergences._phi import correct_near
 
 @dataclass(frozen=True)
 class ItakuraSaito:
-    """sum v / p - log(v / p) - 1.
+    """The Itakura-Saito divergence, sum v / p - log(v / p) - 1.
 
     [D] Table II: the beta-divergence at 0, differentiable but not convex in p (Remark 1; [R]
-    III-D takes it for convex). It does not change when v and p are scaled alike. The negative
-    log-likelihood of v = p times Gamma noise of mean one, up to a factor and a constant.
+    III-D assumes that it is convex). It is invariant to a common scale of v and p. It is the
+    negative log-likelihood of v = p times Gamma noise of mean 1, up to a factor and a constant.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class ItakuraSaito:
     slope_at_zero: ClassVar[None] = None
 
     def value(self, v: Array, p: Array) -> Array:
-        """Return the divergence of each column; inf where only one of v and p is zero."""
+        """Return the divergence of each column; inf where only one of v and p is 0."""
         return column_sums(_divergence, v, p)
 
     @np.errstate(all="ignore")
@@ -49,10 +49,10 @@ class ItakuraSaito:
         return grad
 
     def curvature(self, v: Array, p: Array) -> Array:
-        """Return 1 / p^2: the second derivative (2 v - p) / p^3 where the model fits, v = p.
+        """Return 1 / p^2, the second derivative (2 v - p) / p^3 at v = p.
 
-        The step that it leads to goes to v. The second derivative itself is negative where p is
-        large, and would leave the model there.
+        The step p - grad / curvature is then v. The second derivative itself is negative for
+        p > 2 v, where Newton's method fails.
         """
         return entrywise(_curvature, v, p)
 
@@ -65,7 +65,7 @@ class ItakuraSaito:
         return neg, filled(v, p, 1) / p
 
     def outliers(self, v: Array, p: Array) -> Array:
-        """Return zeros: every residual belongs to the noise."""
+        """Return 0, since the loss is not robust."""
         return filled(v, p, 0)
 
 

@@ -14,10 +14,10 @@ from thalweg.divergences._phi import correct_near
 
 @dataclass(frozen=True)
 class KL:
-    """sum v log(v / p) - v + p.
+    """The Kullback-Leibler divergence, sum v log(v / p) - v + p.
 
     [D] Tables I and II: the alpha- and the beta-divergence at 1, differentiable and convex in
-    p (Remark 1). The negative log-likelihood of Poisson counts v with means p, up to a
+    p (Remark 1). It is the negative log-likelihood of Poisson counts v with means p, up to a
     constant.
 
     Examples
@@ -36,7 +36,7 @@ class KL:
     slope_at_zero: ClassVar[float] = 1.0
 
     def value(self, v: Array, p: Array) -> Array:
-        """Return the divergence of each column; p where v is zero, inf where only p is."""
+        """Return the divergence of each column; p where v is 0, inf where only p is 0."""
         return column_sums(_divergence, v, p)
 
     @np.errstate(all="ignore")
@@ -57,13 +57,13 @@ class KL:
 
     @np.errstate(all="ignore")
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
-        """Return v / p and one, for all entries."""
+        """Return v / p and 1."""
         neg = v / p
         np.copyto(neg, 0, where=v == 0)
         return neg, shared(v, p, 1)
 
     def outliers(self, v: Array, p: Array) -> Array:
-        """Return zeros: every residual belongs to the noise."""
+        """Return 0, since the loss is not robust."""
         return filled(v, p, 0)
 
 

@@ -14,15 +14,15 @@ from thalweg.divergences._half_quadratic import inverse, smallest_residual, smoo
 
 @dataclass(frozen=True)
 class L1:
-    """|v - p|_1.
+    """The l1 distance, |v - p|_1.
 
-    [D] Tables I and III: convex in p, but not differentiable at p = v (Remark 1). The negative
-    log-likelihood of v = p plus Laplace noise, up to a factor and a constant. What the model
-    does not explain is taken for outliers.
+    [D] Tables I and III: convex in p, but not differentiable at p = v (Remark 1). It is the
+    negative log-likelihood of v = p plus Laplace noise, up to a factor and a constant. The whole
+    residual counts as outliers.
 
     :meth:`curvature` and :meth:`split` belong to the loss with |u| replaced by a parabola where
-    |u| <= e, with e = 1e-10 times the mean of |v| in the column. Elsewhere they are exact, and
-    pos - neg equals :meth:`grad`.
+    |u| <= e, with e = 1e-10 times the mean of |v| in the column. Elsewhere pos - neg equals
+    :meth:`grad`.
 
     Examples
     --------
@@ -47,19 +47,19 @@ class L1:
     def grad(self, v: Array, p: Array) -> Array:
         """Return the sign of p - v, a subgradient."""
         grad = p - v
-        np.copysign(grad != 0, grad, out=grad)  # np.sign takes ten times as long
+        np.copysign(grad != 0, grad, out=grad)  # ten times as fast as np.sign
         return grad
 
     def curvature(self, v: Array, p: Array) -> Array:
-        """Return the weights 1 / max(|v - p|, e), which majorise."""
+        """Return the half-quadratic weights 1 / max(|v - p|, e)."""
         return inverse(v - p, smallest_residual(v))
 
     def weights(self, residual: Array, floor: Array) -> Array:
-        """Return 1 / max(|u|, floor), an entry each."""
+        """Return 1 / max(|u|, floor) of each entry."""
         return inverse(residual.copy(), floor)
 
     def smoothed(self, residual: Array, floor: Array) -> Array:
-        """Return |u|, above it where |u| is below the floor, an entry each."""
+        """Return |u| of each entry, smoothed below the floor."""
         return smoothed(np.abs(residual), floor)
 
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:

@@ -14,14 +14,15 @@ from thalweg.divergences._half_quadratic import inverse, smallest_residual, smoo
 
 @dataclass(frozen=True)
 class L2:
-    """|v - p|, not squared, so that a sample far off pulls no more than any other.
+    """The Euclidean distance |v - p|, not squared.
 
-    [D] Table III: convex in p, but not differentiable at p = v (Remark 1). As with the l1
-    distance, what the model does not explain is taken for outliers; here whole columns are.
+    All samples have gradients of the same norm, so that distant samples have bounded influence.
+    [D] Table III: convex in p, but not differentiable at p = v (Remark 1). The whole residual of a
+    sample counts as an outlier.
 
     :meth:`curvature` and :meth:`split` belong to the loss with |u| replaced by a parabola where
-    |u| <= e, with e = 1e-10 times the mean of |v| in the column. Elsewhere they are exact, and
-    pos - neg equals :meth:`grad`.
+    |u| <= e, with e = 1e-10 times the mean of |v| in the column. Elsewhere pos - neg equals
+    :meth:`grad`.
 
     Examples
     --------
@@ -45,22 +46,22 @@ class L2:
         return norms
 
     def grad(self, v: Array, p: Array) -> Array:
-        """Return (p - v) / |p - v|, zeros where v = p."""
+        """Return (p - v) / |p - v|, and 0 where v = p."""
         residual = p - v
         length = _norms(residual)
         residual /= np.where(length > 0, length, 1)
         return residual
 
     def curvature(self, v: Array, p: Array) -> Array:
-        """Return the weights 1 / max(|v - p|, e), one for each column, which majorise."""
+        """Return the half-quadratic weights 1 / max(|v - p|, e) of each column."""
         return inverse(_norms(v - p), smallest_residual(v))
 
     def weights(self, residual: Array, floor: Array) -> Array:
-        """Return 1 / max(|u|, floor), one for each column."""
+        """Return 1 / max(|u|, floor) of each column."""
         return inverse(_norms(residual), floor)
 
     def smoothed(self, residual: Array, floor: Array) -> Array:
-        """Return |u|, above it where |u| is below the floor, one for each column."""
+        """Return |u| of each column, smoothed below the floor."""
         return smoothed(_norms(residual), floor)
 
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
@@ -73,7 +74,7 @@ class L2:
 
 
 def _norms(residual: Array) -> Array:
-    """Return the length of each column as a row; scaled, for squares leave the range early."""
+    """Return the norm of each column as a row, scaled to avoid overflow of the squares."""
     high, low = residual.max(axis=0, initial=0), residual.min(axis=0, initial=0)
     size = np.maximum(high, -low)[None]
     squares = column_sums(_scaled_square, residual, np.where(size > 0, size, 1))

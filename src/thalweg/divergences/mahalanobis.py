@@ -15,17 +15,17 @@ from thalweg.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Mahalanobis:
-    """(v - p)' M (v - p) / 2.
+    """Half the squared Mahalanobis distance, (v - p)' M (v - p) / 2.
 
-    [D] Table II, where M is called A: differentiable and convex in p (Remark 1). With M the
-    inverse covariance of the noise it is a Gaussian negative log-likelihood. Where M is
-    singular, residuals in its null space cost nothing.
+    [D] Table II, where M is called A: differentiable and convex in p (Remark 1). If M is the
+    inverse covariance of the noise, it is a Gaussian negative log-likelihood. Residuals in the null
+    space of M have no loss.
 
     Parameters
     ----------
     matrix : array of shape (n_features, n_features) or (n_features,), or None
-        M, symmetric and positive semidefinite; its diagonal, when it has no other entries;
-        None for the identity. A copy is kept.
+        M, symmetric and positive semidefinite, or the diagonal of a diagonal M; None for the
+        identity. The array is copied.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Mahalanobis:
 
     @property
     def growth(self) -> tuple[float, float]:
-        """The exponents that belong to :meth:`split`: (1, 0) without negative entries."""
+        """The exponents of :meth:`split`: (1, 0) if M has no negative entries, else (1, 1)."""
         return (1.0, 1.0 if self.matrix is not None and (self.matrix < 0).any() else 0.0)
 
     def value(self, v: Array, p: Array) -> Array:
@@ -72,7 +72,7 @@ class Mahalanobis:
         return _product(self.matrix, p - v)
 
     def curvature(self, v: Array, p: Array) -> Array:
-        """Return the diagonal of M, or the row sums of |M|, which majorise a full matrix."""
+        """Return the diagonal of a diagonal M, or the row sums of |M|, which majorise M."""
         if self.matrix is None:
             return shared(v, p, 1)
         weights = np.abs(self.matrix)
@@ -82,7 +82,7 @@ class Mahalanobis:
         return weights.reshape(-1, *(1,) * (max(v.ndim, p.ndim) - 1))
 
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
-        """Return M+ v + M- p and M+ p + M- v, where M = M+ - M-, both nonnegative."""
+        """Return M+ v + M- p and M+ p + M- v, with M = M+ - M- and M+, M- nonnegative."""
         if self.matrix is None or self.growth[1] == 0:
             return _product(self.matrix, v), _product(self.matrix, p)
         plus, minus = np.maximum(self.matrix, 0), np.maximum(-self.matrix, 0)
@@ -90,7 +90,7 @@ class Mahalanobis:
         return neg, _product(plus, p) + _product(minus, v)
 
     def outliers(self, v: Array, p: Array) -> Array:
-        """Return zeros: every residual belongs to the noise."""
+        """Return 0, since the loss is not robust."""
         return filled(v, p, 0)
 
 
@@ -100,8 +100,8 @@ def _product(matrix: Array | None, x: Array) -> Array:
         return x
     if len(matrix) != len(x):
         raise InputError(
-            f"the matrix is of {len(matrix)} features, but the data have {len(x)}. "
-            "Give a matrix with one row for each feature."
+            f"matrix must have one row for each of the {len(x)} features, got {len(matrix)} rows. "
+            "Pass a matrix of that size."
         )
     matrix = matrix.astype(x.dtype, copy=False)
     if matrix.ndim == 1:

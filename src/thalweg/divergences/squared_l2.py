@@ -13,9 +13,9 @@ from thalweg.divergences._blocks import column_sums, filled, shared
 
 @dataclass(frozen=True)
 class SquaredL2:
-    """|v - p|^2 / 2.
+    """Half the squared Euclidean distance, |v - p|^2 / 2.
 
-    [D] Table II: the beta-divergence at 2, differentiable and convex in p (Remark 1). The
+    [D] Table II: the beta-divergence at 2, differentiable and convex in p (Remark 1). It is the
     negative log-likelihood of v = p plus Gaussian noise, up to a factor and a constant.
 
     Examples
@@ -42,15 +42,15 @@ class SquaredL2:
         return p - v
 
     def curvature(self, v: Array, p: Array) -> Array:
-        """Return one for all entries."""
+        """Return 1."""
         return shared(v, p, 1)
 
     def split(self, v: Array, p: Array) -> tuple[Array, Array]:
-        """Return v and p themselves."""
+        """Return v and p."""
         return v, p
 
     def outliers(self, v: Array, p: Array) -> Array:
-        """Return zeros: every residual belongs to the noise."""
+        """Return 0, since the loss is not robust."""
         return filled(v, p, 0)
 
 

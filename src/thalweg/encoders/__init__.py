@@ -1,13 +1,14 @@
-"""Codes and outliers of a batch for a fixed dictionary.
+"""Compute codes and outliers of a batch for a fixed dictionary.
 
-Every encoder minimises, for each sample v (a column of V) over h and r,
+For each sample v, a column of V, an encoder solves
 
-    |v - W h - r|^2 / 2 + g(r) + omega(h)
+    argmin_{h, r} |v - W h - r|^2 / 2 + g(r) + omega(h)
 
-where g is the outliers' penalty with its bounds and omega the codes' penalty, whose domain is
-the nonnegative orthant. A gap is an outlier that costs nothing: over the entries that were not
-observed, g is zero and r is free, so the best r is v - W h there whatever v is. It follows that a
-gap adds nothing to the loss, to its gradient in h, or to its gradient in W.
+where g is the penalty of the outliers, bounds included, and omega the penalty of the codes, whose
+domain is the nonnegative orthant. Encoders with a ``loss`` solve argmin_h d(v | W h) + omega(h).
+
+At a missing entry g is 0 and r is free, so the optimal r is v - W h for any v. Missing entries
+therefore contribute neither to the loss nor to its gradients in h and W.
 """
 
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -18,20 +19,20 @@ __all__ = ["Codes", "Encoder"]
 
 
 class Codes(NamedTuple):
-    """What an encoder found for a batch of B samples.
+    """The result of an encoder for a batch of B samples.
 
     Attributes
     ----------
     H : array of shape (K, B)
         Codes.
     R : array of shape (F, B)
-        Outliers; over gaps it is what makes ``V - R`` equal to ``W @ H``.
+        Outliers. At missing entries ``V - R`` equals ``W @ H``.
     loss : array of shape (B,)
-        The minimum found for each sample.
+        Objective of each sample.
     cost : array of shape (B,)
-        The part of it that the penalties make up: g(r) + omega(h).
+        Penalty terms of the objective: g(r) + omega(h).
     solved : boolean array of shape (B,)
-        Whether the stopping rule was met, before the iteration cap.
+        Whether the stopping criterion was met within ``max_iter`` iterations.
 
     Examples
     --------
@@ -50,12 +51,12 @@ class Codes(NamedTuple):
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Finds codes and outliers; a frozen dataclass in a file of its own.
+    """The interface of encoders, which are frozen dataclasses.
 
     Attributes
     ----------
     name : str
-        What users write to choose it.
+        Name of the encoder.
     """
 
     name: ClassVar[str]
@@ -63,17 +64,22 @@ class Encoder(Protocol):
     def encode(
         self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
-        """Encode the columns of V, each as if it were alone.
+        """Encode the columns of V independently of one another.
 
         Parameters
         ----------
         V : array of shape (F, B)
-            Samples; any finite number may stand where nothing was observed.
+            Samples. Missing entries may have any finite value.
         W : array of shape (F, K)
             Dictionary.
         H0 : array of shape (K, B), optional
-            Where to begin.
+            Initial codes (warm start).
         observed : boolean array of shape (F, B), optional
-            False at gaps; by default there is none.
+            False at missing entries. By default all entries are observed.
+
+        Returns
+        -------
+        Codes
+            Codes, outliers and losses.
         """
         ...

@@ -1,4 +1,4 @@
-"""The frame that encoders share: chunks, stopping of each sample by itself, results."""
+"""Iterate encoders in chunks of samples, with one stopping criterion per sample."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,15 +22,20 @@ __all__ = [
 ]
 
 Exit = Literal["decrease", "gap"]
-# Samples that are done are carried along until they are this share of those at work.
-_DEAD_WEIGHT = 0.3
+# Converged samples are removed from the work arrays once they exceed this share of them.
+# speed only: results do not depend on it
+_MAX_CONVERGED_SHARE = 0.3
+# Work entries per sample with missing entries, as a share of K^2: the size of its Gram matrix
+# relative to a chunk's other arrays.
+# speed only: results do not depend on it
+_GRAM_WORK_SHARE = 0.25
 
 
 class Iteration(Protocol):
-    """An encoder's iteration on one chunk; what it remembers of each sample is its own."""
+    """One algorithm on one chunk of samples, with its state."""
 
     def start(self, problem: RobustProblem) -> Array:
-        """Return the first codes."""
+        """Return the initial codes."""
         ...
 
     def step(self, problem: RobustProblem, H: Array, point: Point) -> Array:
@@ -38,28 +43,28 @@ class Iteration(Protocol):
         ...
 
     def settled(self, tol: float) -> Mask | bool:
-        """Tell which samples may stop, as far as what the codes do not show is concerned."""
+        """Return which samples have converged in the variables other than the codes."""
         ...
 
     def keep(self, columns: Indices) -> None:
-        """Forget all samples but these."""
+        """Drop the state of all other samples."""
         ...
 
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """When a sample is done: its loss hardly changes, or its duality gap is small.
+    """Stop each sample at a small change of its loss, or at a small duality gap.
 
     Attributes
     ----------
     tol : float
-        Relative to the loss.
+        Tolerance relative to the loss.
     exit : {"decrease", "gap"}
-        What is compared with ``tol``.
+        Quantity compared with ``tol``: the change of the loss in one step, or the duality gap.
     max_iter : int
-        Cap on the number of steps.
+        Maximum number of steps.
     every : int
-        The gap costs about as much as a step, and is looked at every so many of them.
+        Number of steps between two computations of the gap, which cost about a step each.
     """
 
     tol: float
@@ -75,9 +80,9 @@ class StoppingRule:
         previous: Array | None,
         step: int,
     ) -> Mask:
-        """Tell which samples are done."""
+        """Return which samples meet the criterion."""
         if self.exit == "decrease" and previous is not None:
-            # A start outside of the penalty's domain has an infinite loss.
+            # The loss is infinite for initial codes outside the domain of the penalty.
             still = (np.abs(previous - point.loss) <= self.tol * previous) & np.isfinite(previous)
             done: Mask = still & iteration.settled(self.tol)
             return done
@@ -86,7 +91,7 @@ class StoppingRule:
         return np.zeros(point.loss.shape, dtype=np.bool_)
 
     def run(self, problem: RobustProblem, iteration: Iteration, H0: Array | None) -> Codes:
-        """Iterate until each sample has met the rule; one that has is not touched again."""
+        """Iterate until all samples meet the criterion, and keep each at its first such codes."""
         result = empty(problem)
         H = iteration.start(problem) if H0 is None else H0.astype(problem.V.dtype)
         alive = np.arange(problem.V.shape[1])
@@ -102,7 +107,7 @@ class StoppingRule:
             finished = np.count_nonzero(done)
             if finished == done.size:
                 break
-            if finished > _DEAD_WEIGHT * done.size:
+            if finished > _MAX_CONVERGED_SHARE * done.size:
                 columns = np.flatnonzero(~done)
                 alive, done = alive[columns], np.zeros(columns.size, dtype=np.bool_)
                 problem, H = problem.take(columns), take_columns(H, columns)
@@ -120,14 +125,15 @@ class StoppingRule:
 def encode_chunks(
     problem: RobustProblem, H0: Array | None, encode: Callable[[RobustProblem, Array | None], Codes]
 ) -> Codes:
-    """Encode a few columns at a time, so that the work arrays do not grow with the batch."""
-    unseen, width = None, problem.W.shape[1]
+    """Encode in chunks of columns, so that the work arrays do not grow with the batch."""
+    missing, n_work = None, problem.W.shape[1]
     if problem.observed is not None:
-        width = max(width, width**2 // 4)  # a sample with gaps may need a K x K matrix of its own
-        # Whatever stands at a gap is an outlier: it is set aside, and put back at the end.
-        unseen = np.where(problem.observed.T, problem.V.dtype.type(0), problem.V.T).T
-        problem = replace(problem, V=problem.V - unseen)
-    pieces = chunks(problem.V, width)
+        # A sample with missing entries needs its own K x K Gram matrix.
+        n_work = max(n_work, int(_GRAM_WORK_SHARE * n_work**2))
+        # Values at missing entries are outliers: subtract them here, add them to R at the end.
+        missing = np.where(problem.observed.T, problem.V.dtype.type(0), problem.V.T).T
+        problem = replace(problem, V=problem.V - missing)
+    pieces = chunks(problem.V, n_work)
     if len(pieces) <= 1:
         codes = encode(problem, H0)
     else:
@@ -136,7 +142,7 @@ def encode_chunks(
             found = encode(problem.take(part), None if H0 is None else H0[:, part])
             for whole, piece in zip(codes, found, strict=True):
                 whole[..., part] = piece
-    return codes if unseen is None else codes._replace(R=codes.R + unseen)
+    return codes if missing is None else codes._replace(R=codes.R + missing)
 
 
 def encode_divergence_chunks(
@@ -163,7 +169,7 @@ def _concatenate(parts: list[Codes]) -> Codes:
 
 
 def empty(problem: RobustProblem) -> Codes:
-    """Return room for the codes of a chunk."""
+    """Return an uninitialised result for a chunk."""
     F, B = problem.V.shape
     dtype = problem.V.dtype
     H, R = np.empty((B, problem.W.shape[1]), dtype).T, np.empty((B, F), dtype).T

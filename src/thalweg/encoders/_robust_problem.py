@@ -1,4 +1,4 @@
-"""The convex problem that every encoder solves, and a certificate of how well."""
+"""The convex problem of encoders with outliers, and its duality gap."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,20 +12,27 @@ from thalweg.prox.moreau import moreau
 
 __all__ = ["Point", "RobustProblem"]
 
+# Bisections for the largest feasible multiple of a dual point: an accuracy of 2^-40 = 1e-12.
+_BISECTIONS = 40
+# Rounding error of a duality gap, in machine epsilons of |v|^2 / 2. A sum of F products has an
+# error of about sqrt(F) epsilons.
+_GAP_ROUNDING = 100.0
+
 
 class Point(NamedTuple):
-    """The problem at some codes H, the best outliers put in.
+    """The objective at codes H, minimised over the outliers.
 
     Attributes
     ----------
     loss : array of shape (B,)
         Objective.
     Z : array of shape (F, B)
-        V - W H.
+        Residual V - W H.
     E : array of shape (F, B)
-        V - W H - R, zero at gaps; -W'E is the gradient of the smooth part in H.
+        Residual V - W H - R without outliers, 0 at missing entries; -W'E is the gradient of the
+        smooth part in H.
 
-    It follows that the outliers are R = Z - E, and that over gaps V - R is W H.
+    The outliers are R = Z - E, so V - R equals W H at missing entries.
     """
 
     loss: Array
@@ -35,7 +42,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RobustProblem:
-    """min over H of env_g(V - W H) + omega(H): the outliers are in the envelope of g."""
+    """The problem min_H env_g(V - W H) + omega(H), with env_g the Moreau envelope of g."""
 
     V: Array
     W: Array
@@ -51,16 +58,16 @@ class RobustProblem:
         return Point(values + self._cost(H), Z, E)
 
     def take(self, columns: Indices | slice) -> "RobustProblem":
-        """Return the problem of some of the samples."""
+        """Return the problem of the selected samples."""
         observed = None if self.observed is None else self.observed.T[columns].T
         return RobustProblem(self.V.T[columns].T, self.W, observed, self.outliers, self.penalty)
 
     def gap(self, point: Point) -> Array:
-        """Return loss minus a lower bound of the optimum, by Fenchel duality.
+        """Return the duality gap: the loss minus a lower bound of the optimum.
 
-        For every y that vanishes at gaps, <v, y> - |y|^2/2 - g*(y) - omega*(W'y) is a lower
-        bound. The gradient E is such a y at the optimum; elsewhere it is first moved to where
-        both conjugates are finite. That needs W >= 0; else there is no bound.
+        For every y that is 0 at missing entries, <v, y> - |y|^2/2 - g*(y) - omega*(W'y) is a
+        lower bound (Fenchel duality). It is attained at the optimal E; otherwise E is first made
+        feasible for both conjugates. That requires W >= 0; otherwise the gap is infinite.
         """
         if self.W.min(initial=0.0) < 0.0:
             return np.full(point.loss.shape, np.inf)
@@ -75,14 +82,14 @@ class RobustProblem:
         return gap
 
     def certain(self, point: Point, tol: float) -> Mask:
-        """Tell where the gap is at most ``tol`` of the loss, up to rounding."""
+        """Return where the gap is at most ``tol`` times the loss, up to rounding errors."""
         energy = 0.5 * np.einsum("fb,fb->b", self.V, self.V)
-        rounding = 100.0 * np.finfo(self.V.dtype).eps * energy
+        rounding = _GAP_ROUNDING * np.finfo(self.V.dtype).eps * energy
         certain: Mask = self.gap(point) <= tol * point.loss + rounding
         return certain
 
     def _cost(self, H: Array) -> Array:
-        """Return omega(H), cheaply where it is linear and quadratic, since codes are feasible."""
+        """Return omega(H) for feasible codes."""
         coefficients = getattr(self.penalty, "coefficients", None)
         if coefficients is None:
             return self.penalty.value(H)
@@ -95,7 +102,7 @@ class RobustProblem:
         return cost
 
     def _dual_cost(self, s: Array) -> Array:
-        """Return omega*(s); where omega is linear, s was shifted to where that is zero."""
+        """Return omega*(s); for linear omega s is feasible, so the value is 0."""
         coefficients = getattr(self.penalty, "coefficients", None)
         if coefficients is None:
             return self.penalty.conjugate(s)
@@ -107,6 +114,7 @@ class RobustProblem:
         return cost
 
     def _admissible(self, y: Array) -> Array:
+        """Return y moved into the domains of both conjugates, by a shift or by bisection."""
         coefficients = getattr(self.penalty, "coefficients", None)
         if coefficients is not None and coefficients[1] == 0.0:
             y = y - self._excess(y, coefficients[0])
@@ -115,7 +123,7 @@ class RobustProblem:
         high = np.ones(y.shape[1], dtype=y.dtype)
         fits = self._finite(y, s)
         low[fits] = 1.0
-        for _ in range(0 if fits.all() else 40):
+        for _ in range(0 if fits.all() else _BISECTIONS):
             middle = (low + high) / 2
             fits = self._finite(middle * y, middle * s)
             low, high = np.where(fits, middle, low), np.where(fits, high, middle)
@@ -126,7 +134,7 @@ class RobustProblem:
         return finite
 
     def _excess(self, y: Array, limit: float) -> Array:
-        """Return the shift, on observed entries, after which W'y <= limit; it needs W >= 0."""
+        """Return the shift of the observed entries after which W'y <= limit, for W >= 0."""
         over = times(self.W.T, y) - limit
         if self.observed is None:
             weight = np.broadcast_to(self.W.sum(axis=0)[:, None], over.shape)

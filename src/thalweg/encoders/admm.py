@@ -1,4 +1,4 @@
-"""Alternating direction method of multipliers: OADMM's encoder."""
+"""Codes by the alternating direction method of multipliers: the encoder of OADMM [O]."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -18,31 +18,35 @@ from thalweg.solvers import mean_diagonal
 
 __all__ = ["Admm"]
 
+# Steps between two computations of the duality gap.
+# speed only: a sample stops at most so many steps late
+_GAP_INTERVAL = 10
+
 
 @dataclass(frozen=True)
 class Admm:
-    """argmin over h, r of |v - W h - r|^2/2 + g(r) + omega(h), by [O] (25)-(30).
+    """Compute argmin_{h, r} |v - W h - r|^2/2 + g(r) + omega(h) by ADMM, [O] (25)-(30).
 
-    The codes returned are the feasible copy u, with the outliers that are best for it; the
-    paper's h may be negative before convergence. Each augmentation weight is ``rho`` times the
-    mean diagonal entry of the Hessian beside it: rho_1 = rho tr(W'W) / K and rho_2 = rho. With
-    atoms of norm 1 that is the paper's rho_1 = rho_2 = rho; under a constraint that makes atoms
-    small, such as the simplex, an absolute rho_1 would hold the codes at their start.
+    The result is the feasible copy u of the codes with the outliers that are optimal for it; h of
+    the paper may be negative before convergence. Each penalty parameter is ``rho`` times the mean
+    diagonal entry of its Hessian: rho_1 = rho tr(W'W) / K and rho_2 = rho. For atoms of norm 1
+    this is rho_1 = rho_2 = rho of the paper. For small atoms, as in the simplex, an absolute rho_1
+    would keep the codes at their initial values.
 
     Parameters
     ----------
     outliers : Prox
-        Penalty of the outliers, with their bounds.
+        Penalty of the outliers, bounds included.
     penalty : Prox
         Penalty of the codes.
     tol : float
-        Relative accuracy.
+        Tolerance relative to the loss.
     exit : {"decrease", "gap"}
-        Stop when the loss changes by less than ``tol``, or when the duality gap is below it.
+        Stop when the change of the loss, or when the duality gap, is at most ``tol``.
     max_iter : int
-        Cap on the number of steps; the paper's is 50.
+        Maximum number of steps, 50 in the paper.
     rho : float
-        Weight of both augmentation terms, relative to their Hessians.
+        Penalty parameter of both augmentation terms, in units of their Hessians.
 
     Examples
     --------
@@ -69,7 +73,7 @@ class Admm:
         self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
-        rule = StoppingRule(self.tol, self.exit, self.max_iter, every=10)
+        rule = StoppingRule(self.tol, self.exit, self.max_iter, _GAP_INTERVAL)
         G = W.T @ W
         rho = self.rho * mean_diagonal(G), self.rho
         factor = cho_factor(G + rho[0] * np.eye(W.shape[1], dtype=W.dtype))
@@ -94,44 +98,44 @@ class _Splitting:
         self.fit = self.last = 0.5 * np.einsum("fb,fb->b", problem.V, problem.V)
 
     def start(self, problem: RobustProblem) -> Array:
-        """Return no codes."""
+        """Return zero codes."""
         return np.zeros_like(self.alpha)
 
     def step(self, problem: RobustProblem, H: Array, point: Point) -> Array:
-        """Return the feasible copy of the codes after one round."""
+        """Return the feasible copy of the codes after one iteration."""
         rho1, rho2, u = self.rho1, self.rho2, H
         rhs = times(problem.W.T, problem.V - self.r) + rho1 * u - self.alpha
         h = np.asfortranarray(cho_solve(self.factor, rhs), dtype=H.dtype)  # [O] (25)
-        left = problem.V - times(problem.W, h)
-        target = (rho2 * self.q + left - self.beta) / (1.0 + rho2)
-        if problem.observed is not None:  # the penalty does not know of gaps
+        residual = problem.V - times(problem.W, h)
+        target = (rho2 * self.q + residual - self.beta) / (1.0 + rho2)
+        if problem.observed is not None:  # the penalty ignores missing entries
             target *= problem.observed
         r = self.norm.prox(target, 1.0 / (1.0 + rho2))  # (26)
-        if problem.observed is not None:  # a gap's r is free, and takes all that is left
-            r = np.where(problem.observed.T, r.T, left.T).T
-        self.last, self.fit = self.fit, self._fit(problem, left, r)
+        if problem.observed is not None:  # r is free at missing entries
+            r = np.where(problem.observed.T, r.T, residual.T).T
+        self.last, self.fit = self.fit, self._fit(problem, residual, r)
         u = problem.penalty.prox(h + self.alpha / rho1, 1.0 / rho1)  # (27)
         self.q = np.clip(r + self.beta / rho2, self.lower, self.upper)  # (28)
         self.alpha = self.alpha + rho1 * (h - u)  # (29)
         self.beta = self.beta + rho2 * (r - self.q)  # (30)
-        if problem.observed is not None:  # nothing binds a gap's r to its copy
+        if problem.observed is not None:  # no constraint r = q at missing entries
             self.beta *= problem.observed
         self.r = r
         return u
 
     def settled(self, tol: float) -> Mask:
-        """Tell where the loss at h and r, the paper's, hardly changes: u may rest before."""
+        """Return where the loss at (h, r), as in the paper, has converged; u may do so earlier."""
         still: Mask = np.abs(self.last - self.fit) <= tol * self.last
         return still
 
-    def _fit(self, problem: RobustProblem, left: Array, r: Array) -> Array:
-        rest = left - r  # zero at gaps
+    def _fit(self, problem: RobustProblem, residual: Array, r: Array) -> Array:
+        error = residual - r  # 0 at missing entries
         cost = self.norm.value(r if problem.observed is None else r * problem.observed)
-        fit: Array = 0.5 * np.einsum("fb,fb->b", rest, rest) + cost
+        fit: Array = 0.5 * np.einsum("fb,fb->b", error, error) + cost
         return fit
 
     def keep(self, columns: Indices) -> None:
-        """Forget all samples but these."""
+        """Drop the state of all other samples."""
         self.fit, self.last = self.fit[columns], self.last[columns]
         self.alpha, self.beta = take_columns(self.alpha, columns), take_columns(self.beta, columns)
         self.q, self.r = take_columns(self.q, columns), take_columns(self.r, columns)

@@ -1,4 +1,4 @@
-"""Exact alternation: closed-form outliers, then exact codes, for the whole batch at once."""
+"""Codes by exact alternation: closed-form outliers, then nonnegative least squares."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -19,49 +19,55 @@ from thalweg.solvers.proximal_gradient import accelerated
 
 __all__ = ["Fast"]
 
-# Codes go so much farther than to the minimum for the outliers at hand. Up to 2 the loss still
-# falls, since the majoriser is that much too steep where there are outliers; this saves about a
-# fifth of the alternations.
-_RELAXATION = 1.4
-# A start for the certified exit need not be more accurate than this.
-_ROUGH = 1e-4
-# Alternations before Newton steps are tried on what is still not certain.
-_WARM_UP = 8
-# Shares of a Newton step that are tried.
-_STEPS = tuple(0.5**k for k in range(8))
-# Relative accuracy of the codes where a penalty leaves no closed form.
-_INNER = 1e-10
-_NO_GAPS = np.empty((0, 0), dtype=np.bool_)
-# Keeps Newton's Gram matrix definite when outliers leave fewer entries than codes.
-_RIDGE = 1e-10
-# Share of an atom's energy that gaps have to leave if their Gram matrix is to be taken off.
-_ENOUGH = 0.01
+# Over-relaxation of the codes. The loss decreases for all values below 2, since the majoriser is
+# too steep at entries with outliers; 1.4 saves about a fifth of the alternations.
+# benchmarks: ratios
+_OVER_RELAXATION = 1.4
+# Tolerance, relative to the loss, of the alternation before the Newton steps of ``exit="gap"``.
+_WARM_START_TOL = 1e-4
+# Alternations before Newton steps are tried on samples that are not certified.
+_ALTERNATIONS_BEFORE_NEWTON = 8
+# Step sizes of the line search along a Newton direction.
+_NEWTON_STEPS = tuple(0.5**k for k in range(8))
+# Relative tolerance of the codes under a penalty without closed form.
+_PROXIMAL_TOL = 1e-10
+_ALL_OBSERVED = np.empty((0, 0), dtype=np.bool_)
+# Ridge of Newton's Gram matrix, in units of the largest diagonal entry of the sample's Gram matrix.
+# It keeps the matrix definite if outliers leave fewer entries than codes.
+_NEWTON_RIDGE = 1e-10
+# A sample's Gram matrix is the whole one minus that of its missing entries if every atom keeps at
+# least this share of its energy; otherwise cancellation would cost accuracy.
+_MIN_ENERGY_SHARE = 0.01
+# Safety factor of the bound on the largest eigenvalue of a Gram matrix, against rounding errors.
+_EIGENVALUE_MARGIN = 1.0 + 1e-9
 
 
 @dataclass(frozen=True)
 class Fast:
-    """argmin over h, r of |v - W h - r|^2/2 + g(r) + omega(h), by exact alternation.
+    """Compute argmin_{h, r} |v - W h - r|^2/2 + g(r) + omega(h) by exact alternation.
 
-    For fixed codes the outliers are closed form; for fixed outliers the codes are nonnegative
-    least squares in Gram space, solved exactly. Gaps are eliminated from each sample's Gram
-    matrix. With ``exit="gap"``, samples for which the alternation is slow get Newton steps on
-    the piecewise quadratic that is left when the outliers are put in.
+    For fixed codes the outliers have a closed form. For fixed outliers the codes are the exact
+    solution of nonnegative least squares with the Gram matrix W'W; missing entries are removed
+    from the Gram matrix of each sample. With ``exit="gap"``, samples with slow convergence get
+    Newton steps on the piecewise quadratic objective in which the outliers are eliminated.
 
     Parameters
     ----------
     outliers : Prox
-        Penalty of the outliers, with their bounds.
+        Penalty of the outliers, bounds included.
     penalty : Prox
-        Penalty of the codes, infinite where a code is negative.
+        Penalty of the codes, infinite for negative codes.
     tol : float
-        Relative accuracy.
+        Tolerance relative to the loss.
     exit : {"decrease", "gap"}
-        Stop when the loss decreases by less than ``tol``, or when the duality gap is below it.
+        Stop when the change of the loss, or when the duality gap, is at most ``tol``.
     max_iter : int
-        Cap on the number of alternations.
-    loose : float
-        What may be left to gain of the loss, as a share of what noise makes of codes: enough to
-        learn from. Outliers may then be those of the codes before the last.
+        Maximum number of alternations.
+    noise_tol : float
+        A sample also stops when its estimated suboptimality is at most this multiple of
+        K / n times its loss, n the number of observed entries: the part of the loss that noise
+        in the codes explains. Codes for learning need no more. The outliers may then belong to
+        the codes before the last alternation. 0 disables this criterion.
 
     Examples
     --------
@@ -81,7 +87,7 @@ class Fast:
     tol: float = 1e-3
     exit: Exit = "decrease"
     max_iter: int = 1000
-    loose: float = 0.0
+    noise_tol: float = 0.0
 
     def encode(
         self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
@@ -98,7 +104,7 @@ class Fast:
             codes = self._compiled(problem, iteration, H0, self.outliers.limits)
             if not certified:
                 return codes
-            H0, iteration.steps = codes.H, _WARM_UP  # Newton steps may begin at once
+            H0, iteration.steps = codes.H, _ALTERNATIONS_BEFORE_NEWTON
         return StoppingRule(self.tol, self.exit, self.max_iter, every=1).run(problem, iteration, H0)
 
     def _compiled(
@@ -108,22 +114,22 @@ class Fast:
         H0: Array | None,
         limits: tuple[float, float, float],
     ) -> Codes:
-        """Run the same alternation as one kernel, for the outliers and penalties most used."""
+        """Run the alternation in compiled code, for l1 outliers and elastic-net codes."""
         result, dtype = empty(problem), problem.V.dtype.type
         if H0 is not None:
             result.H[:] = H0
         _kernels.alternate_l1(
             np.ascontiguousarray(problem.V.T),
-            _NO_GAPS if problem.observed is None else np.ascontiguousarray(problem.observed.T),
+            _ALL_OBSERVED if problem.observed is None else np.ascontiguousarray(problem.observed.T),
             np.ascontiguousarray(problem.W.T),
             tuple(iteration.gram),
             H0 is None,
             (iteration.l1, iteration.l2),
             tuple(map(dtype, limits)),
-            _RELAXATION,
-            max(self.tol, _ROUGH) if self.exit == "gap" else self.tol,
+            _OVER_RELAXATION,
+            max(self.tol, _WARM_START_TOL) if self.exit == "gap" else self.tol,
             self.max_iter,
-            self.loose,
+            self.noise_tol,
             (result.H.T, result.R.T, *result[2:]),
         )
         return result
@@ -135,71 +141,71 @@ class _Alternation:
         coefficients: tuple[float, float] | None = getattr(problem.penalty, "coefficients", None)
         self.exact = coefficients is not None
         self.l1, self.l2 = map(float, coefficients or (0.0, 0.0))
-        self.gram = _prepare(problem, shared, _RELAXATION * self.l2)
+        self.gram = _prepare(problem, shared, _OVER_RELAXATION * self.l2)
         self.passive: Mask | None = None
         self.newton = newton
         self.steps = 0
 
     def start(self, problem: RobustProblem) -> Array:
-        """Return codes that are good if there are no outliers."""
+        """Return the optimal codes without outliers."""
         H = np.zeros((problem.W.shape[1], problem.V.shape[1]))
         return self._codes(problem, self.gram, times(problem.W.T, problem.V), H, 1.0)
 
     def step(self, problem: RobustProblem, H: Array, point: Point) -> Array:
-        """Return the codes that are best for the outliers of the last ones."""
+        """Return the optimal codes for the outliers of the last codes."""
         self.steps += 1
         if self.passive is None:
             self.passive = H > 0
         slope = times(problem.W.T, point.E)
-        relax = _RELAXATION if self.exact else 1.0
+        relax = _OVER_RELAXATION if self.exact else 1.0
         C = relax * (slope - self.l2 * H) + _apply(self.gram, H)
         new = self._codes(problem, self.gram, C, H, relax)
-        if self.newton and self.steps > _WARM_UP:
+        if self.newton and self.steps > _ALTERNATIONS_BEFORE_NEWTON:
             new = _best(problem, H, new, self._newton(problem, H, point, slope))
         return new
 
     def settled(self, tol: float) -> bool:
-        """Tell that the codes show all there is."""
+        """Return True, since the outliers are a function of the codes."""
         return True
 
     def keep(self, columns: Indices) -> None:
-        """Forget all samples but these."""
+        """Drop the state of all other samples."""
         if self.passive is not None:
             self.passive = self.passive.T[columns].T
         self.gram = self.gram.of(columns)
 
     def _codes(self, problem: RobustProblem, gram: Gram, C: Array, H: Array, relax: float) -> Array:
-        """Minimise h'Gh/2 - c'h + relax omega(h), what is quadratic in omega being part of G."""
+        """Minimise h'Gh/2 - c'h + relax omega(h); G contains the quadratic part of omega."""
         if self.exact:
             new, self.passive, _ = nnls(gram, C - relax * self.l1, self.passive)
         else:
             H = H.astype(np.float64)
-            # No sample's Gram matrix is larger than the whole, but for rounding and the ridge.
-            bound = (1.0 + 1e-9) * float(np.linalg.eigvalsh(self.whole)[-1])
-            new, _ = accelerated(gram.each(), C, problem.penalty, H, tol=_INNER, bound=bound)
+            # The Gram matrix of some rows of W is at most that of all rows, up to rounding errors.
+            bound = _EIGENVALUE_MARGIN * float(np.linalg.eigvalsh(self.whole)[-1])
+            new, _ = accelerated(gram.each(), C, problem.penalty, H, tol=_PROXIMAL_TOL, bound=bound)
         codes: Array = new.astype(problem.V.dtype)
         return codes
 
     def _newton(self, problem: RobustProblem, H: Array, point: Point, slope: Array) -> Array:
-        """Minimise the quadratic model on the entries where the envelope is curved."""
-        curved = problem.outliers.curvature(point.Z)  # type: ignore[attr-defined]
+        """Minimise the quadratic model of the entries where the envelope has curvature."""
+        inliers = problem.outliers.curvature(point.Z)  # type: ignore[attr-defined]
         if problem.observed is not None:
-            curved = curved & problem.observed
-        G = np.empty((curved.shape[1], *self.whole.shape))
-        _kept_grams(problem.W, curved, self.whole, G)
+            inliers = inliers & problem.observed
+        G = np.empty((inliers.shape[1], *self.whole.shape))
+        _kept_grams(problem.W, inliers, self.whole, G)
         diagonal = np.einsum("bkk->bk", G)
-        # Relative to all entries observed: of those that are curved there may be none.
+        # In units of the Gram matrix of all observed entries, since there may be no inliers.
         sizes = np.diagonal(self.gram.each(), axis1=-2, axis2=-1)
-        ridge = _RIDGE * sizes.max(axis=-1, initial=np.finfo(float).tiny)
+        ridge = _NEWTON_RIDGE * sizes.max(axis=-1, initial=np.finfo(float).tiny)
         diagonal += self.l2 + ridge.reshape(-1, 1)
         gram = prepare(G)
         return self._codes(problem, gram, slope - self.l2 * H + _apply(gram, H), H, 1.0)
 
 
 def _best(problem: RobustProblem, H: Array, new: Array, target: Array) -> Array:
-    """Return the best, for each sample, of ``new`` and of the points between H and target."""
+    """Return for each sample the best of ``new`` and of trial points from H towards ``target``."""
     least = problem.at(new).loss
-    for step in _STEPS:
+    for step in _NEWTON_STEPS:
         trial = H + H.dtype.type(step) * (target - H)
         loss = problem.at(trial).loss
         better = loss < least
@@ -213,22 +219,22 @@ def _gram(W: Array) -> Array:
 
 
 def _kept_grams(W: Array, kept: Mask, whole: Array, grams: Array) -> None:
-    """Set grams (B, K, K) to those of the rows of W that each sample keeps."""
+    """Write into ``grams`` (B, K, K) the Gram matrices of the rows of W that each sample keeps."""
     wide, rows = np.ascontiguousarray(W, dtype=np.float64), np.ascontiguousarray(kept.T)
-    _kernels.kept_grams(wide, rows, whole, _ENOUGH, grams)
+    _kernels.kept_grams(wide, rows, whole, _MIN_ENERGY_SHARE, grams)
 
 
 def _prepare(problem: RobustProblem, whole: Array, l2: float) -> Gram:
-    """Return the Gram matrix of all samples, and of each with gaps its own, plus l2."""
+    """Return W'W + l2 I, and one such matrix for each sample with missing entries."""
     ridge = l2 * np.eye(len(whole))
     if problem.observed is None:
         return prepare(whole + ridge if l2 else whole)
-    gappy = np.flatnonzero(~problem.observed.all(axis=0))
-    G = np.empty((1 + gappy.size, *whole.shape))
+    incomplete = np.flatnonzero(~problem.observed.all(axis=0))
+    G = np.empty((1 + incomplete.size, *whole.shape))
     G[0] = whole
-    _kept_grams(problem.W, problem.observed.T[gappy].T, whole, G[1:])
+    _kept_grams(problem.W, problem.observed.T[incomplete].T, whole, G[1:])
     place = np.zeros(problem.observed.shape[1], dtype=np.intp)
-    place[gappy] = 1 + np.arange(gappy.size)
+    place[incomplete] = 1 + np.arange(incomplete.size)
     return invert(G + ridge if l2 else G, place)
 
 

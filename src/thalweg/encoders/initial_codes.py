@@ -1,4 +1,4 @@
-"""Codes to begin with: least squares with a ridge, kept in the domain of the penalty."""
+"""Initial codes: ridge regression, projected into the domain of the penalty."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -10,18 +10,35 @@ from thalweg.solvers import mean_diagonal
 
 __all__ = ["ridge_codes"]
 
-# Ridge beside the mean diagonal entry of W'W. It bounds the condition number by 100 K; from 1e-8 to
-# 0.1 it makes no difference to speak of, and with 1 codes are too much alike to learn from.
+# Ridge parameter, in units of the mean diagonal entry of W'W. It bounds the condition number by
+# 100 K. With 1 all codes are similar, and nothing is learned from them.
+# safety margin: any value in 1e-8..0.1 gives about the same results
 _RIDGE = 1e-2
 
 
 def ridge_codes(V: Array, W: Array, observed: Mask | None, penalty: Prox) -> Array:
-    """Return a prox(g), g = argmin over h of |v - W h|^2/2 + rho |h|^2/2, for each column of V.
+    """Compute initial codes a prox(g), with g = argmin_h |v - W h|^2/2 + rho |h|^2/2.
 
-    rho is a hundredth of d, the mean diagonal entry of W'W, and the prox of the penalty has step
-    1 / d; without a penalty it sets negative codes to zero. The multiple a >= 0 has the least
-    squared error over observed entries. So the result is no worse than no codes, and a makes good
-    what gaps, which count as zeros in g, have taken off.
+    rho is 0.01 d, where d is the mean diagonal entry of W'W, and the prox of the penalty has step
+    1 / d; without a penalty it clips negative codes to 0. The factor a >= 0 minimises the squared
+    error over the observed entries. So the error is never larger than that of zero codes, and a
+    compensates for missing entries, which count as zeros in g.
+
+    Parameters
+    ----------
+    V : array of shape (F, B)
+        Samples.
+    W : array of shape (F, K)
+        Dictionary.
+    observed : boolean array of shape (F, B) or None
+        False at missing entries.
+    penalty : Prox
+        Penalty of the codes.
+
+    Returns
+    -------
+    array of shape (K, B)
+        Codes.
 
     Examples
     --------
@@ -40,7 +57,7 @@ def ridge_codes(V: Array, W: Array, observed: Mask | None, penalty: Prox) -> Arr
 
 
 def _best_multiple(V: Array, fit: Array, observed: Mask | None) -> Array:
-    """Return argmin over a >= 0 of |v - a fit|^2 over the observed entries of each column."""
+    """Return argmin_{a >= 0} |v - a fit|^2 over the observed entries of each column."""
     fit = fit if observed is None else fit * observed
     size = np.einsum("fb,fb->b", fit, fit)
     along = np.maximum(np.einsum("fb,fb->b", fit, V), 0)

@@ -1,4 +1,4 @@
-"""Codes by multiplicative updates: each step minimises a separable majoriser."""
+"""Codes by multiplicative updates, which minimise a separable majoriser."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -22,7 +22,9 @@ __all__ = ["Multiplicative", "multiply"]
 
 @dataclass(frozen=True)
 class Multiplicative:
-    """argmin over h >= 0 of d(v | W h) + omega(h), by steps that never raise the objective.
+    """Compute argmin_{h >= 0} d(v | W h) + omega(h) by multiplicative updates.
+
+    No step increases the objective.
 
     Parameters
     ----------
@@ -31,9 +33,9 @@ class Multiplicative:
     penalty : Prox
         Penalty of the codes: an elastic net on the orthant.
     tol : float
-        Relative decrease of a sample's objective in a step below which it is done.
+        Relative decrease of the objective of a sample in a step, at which it stops.
     max_iter : int
-        Cap on the number of steps.
+        Maximum number of steps.
 
     References
     ----------
@@ -86,7 +88,7 @@ class Multiplicative:
 
 
 def multiply(problem: DivergenceProblem, H: Array, P: Array) -> Array:
-    """Return the codes after one multiplicative update from H, where the model is P.
+    """Return the codes after one multiplicative update from H, with P the model at H.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Codes by Newton's method: each step is a weighted nonnegative least-squares problem."""
+"""Codes by Newton's method, with weighted nonnegative least squares in each step."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -20,30 +20,32 @@ from thalweg.solvers.nnls import nnls, prepare
 
 __all__ = ["Newton", "quadratic_minimum"]
 
-# Multiplicative updates that bring a cold start near enough for the quadratic to be trusted.
-_WARM = 3
-# A share of the mean diagonal that keeps a Gram matrix of few entries from being singular.
+# Multiplicative updates before the first Newton step, so that the quadratic model is a good
+# approximation from uniform initial codes.
+_N_INITIAL_UPDATES = 3
+# Ridge, in units of the mean diagonal entry, that keeps the Gram matrix of few entries definite.
 _RIDGE = 1e-11
-# Share of the predicted decrease that a step has to reach, and how often it is halved for it.
-_ARMIJO, _HALVINGS = 1e-4, 8
-# A loss below this share of the first one is as good as zero.
-_NOTHING = 1e-12
-# Share of a sample's mean code that a zero one gets, to be multiplied.
-_SEED = 1e-9
-# How much steeper than that of the mean residual the weight of an entry may be.
-_STEEPEST = 1e4
-# Steps that fall by more than this share of the one before are taken to fall by this share.
-_SLOWEST = 0.95
+# Line search: share of the predicted decrease that a step must attain, and number of halvings.
+# The share is the usual one (Nocedal and Wright, Numerical Optimization, 3.1).
+_ARMIJO_SHARE, _MAX_HALVINGS = 1e-4, 8
+# A decrease below this share of the initial objective counts as 0.
+_NEGLIGIBLE_SHARE = 1e-12
+# Zero codes are raised to this share of the mean code before a multiplicative update, which cannot
+# change zeros.
+_MIN_CODE_SHARE = 1e-9
+# Largest half-quadratic weight of an entry, in units of the weight of the mean residual.
+_MAX_WEIGHT = 1e4
+# Largest ratio of the decreases of two successive steps in the estimate of the remaining decrease.
+_MAX_RATE = 0.95
 
 
 @dataclass(frozen=True)
 class Newton:
-    """argmin over h >= 0 of d(v | W h) + omega(h), by exact minima of quadratic models.
+    """Compute argmin_{h >= 0} d(v | W h) + omega(h) by quadratic models.
 
-    The model has the divergence's curvature: the second derivative where the loss is convex,
-    half-quadratic weights for robust losses. Where the curvature is the same for all samples, or
-    for all features of a sample, one Gram matrix serves all, and for a quadratic loss one step is
-    all.
+    The models have the curvature of the divergence: its second derivative if it is convex,
+    half-quadratic weights for robust losses. If the curvature is the same for all samples, or for
+    all features of a sample, all samples share one Gram matrix. A quadratic loss needs one step.
 
     Parameters
     ----------
@@ -52,10 +54,10 @@ class Newton:
     penalty : Prox
         Penalty of the codes: an elastic net on the orthant.
     tol : float
-        A sample is done when, at the rate of its last steps, less than this share of its loss is
-        left to gain.
+        A sample stops when the remaining decrease of its objective, extrapolated from the last
+        two steps, is at most this share of the objective.
     max_iter : int
-        Cap on the number of steps.
+        Maximum number of steps.
 
     Examples
     --------
@@ -81,100 +83,104 @@ class Newton:
         return encode_divergence_chunks(problem, H0, self._run, n_work=W.shape[1] ** 2 // 4)
 
     def _run(self, problem: DivergenceProblem, H: Array) -> Codes:
-        for _ in range(_WARM):
+        for _ in range(_N_INITIAL_UPDATES):
             H = multiply(problem, H, problem.model(H))
         result, alive = H.copy(order="F"), np.arange(H.shape[1])
         solved = np.zeros(alive.size, dtype=np.bool_)
         whole, P = problem, problem.model(H)
         value = problem.value(P, H)
-        negligible = _NOTHING * value
-        before: Array | None = None
+        negligible = _NEGLIGIBLE_SHARE * value
+        previous: Array | None = None
         for _ in range(self.max_iter):
-            H, P, fall, surprise = _step(problem, H, P, value)
+            H, P, decrease, model_error = _step(problem, H, P, value)
             result.T[alive] = H.T
-            value = value - fall
-            left = _left(before, fall) if before is not None else surprise
-            still = left <= self.tol * value + negligible[alive]
-            before = fall
-            if still.any():
-                solved[alive[still]] = True
-                rest = np.flatnonzero(~still)
-                alive, value, before = alive[rest], value[rest], fall[rest]
+            value = value - decrease
+            remaining = model_error if previous is None else _remaining(previous, decrease)
+            converged = remaining <= self.tol * value + negligible[alive]
+            previous = decrease
+            if converged.any():
+                solved[alive[converged]] = True
+                rest = np.flatnonzero(~converged)
+                alive, value, previous = alive[rest], value[rest], decrease[rest]
                 problem, H, P = problem.take(rest), take_columns(H, rest), take_columns(P, rest)
             if alive.size == 0:
                 break
         return whole.codes(result, solved)
 
 
-def _left(before: Array, fall: Array) -> Array:
-    """Return how much is left to fall, if the falls go on like the last two."""
+def _remaining(previous: Array, decrease: Array) -> Array:
+    """Return the sum of all further decreases, extrapolated as a geometric series."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(before > 0.0, np.minimum(fall / before, _SLOWEST), 0.0)
-    left: Array = fall * rate / (1.0 - rate)
-    return left
+        rate = np.where(previous > 0.0, np.minimum(decrease / previous, _MAX_RATE), 0.0)
+    remaining: Array = decrease * rate / (1.0 - rate)
+    return remaining
 
 
 def _step(
     problem: DivergenceProblem, H: Array, P: Array, value: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return codes and model after a step, the fall of the objective, and how it surprised.
+    """Return codes and model after a step, the decrease of the objective, and the model error.
 
-    The surprise is the difference from the fall of the quadratic model: zero if that is exact.
+    The model error is the difference between the decreases of the objective and of its quadratic
+    model, 0 for a quadratic loss.
     """
     slope = times(problem.W.T, problem.grad(P)) + H.dtype.type(problem.l1)
     if problem.l2:
         slope += H.dtype.type(problem.l2) * H
-    curvature = problem.curvature(P, _STEEPEST)
+    curvature = problem.curvature(P, _MAX_WEIGHT)
     move = quadratic_minimum(problem, H, slope, curvature).astype(H.dtype, copy=False) - H
-    promised = -np.einsum("kb,kb->b", slope, move)
-    tried, model, reached, short = _search(problem, H, move, value, promised)
-    if short.any():
-        # Where the quadratic is of no use (an entry hardly explained, a kink), a multiplicative
-        # update never fails; where nothing is left but rounding, a sample stays.
-        stuck = short & (np.abs(promised) > _NOTHING * value)
-        tried = np.where(stuck, _multiplied(problem, H), np.where(short, H, tried))
-        model = problem.model(tried)
-        reached = problem.value(model, tried)
-    bend = np.sum(curvature * (model - P) ** 2, axis=0)
-    bend += problem.l2 * np.sum((tried - H) ** 2, axis=0)
-    expected = -np.einsum("kb,kb->b", slope, tried - H) - 0.5 * bend
-    fall = value - reached
-    # Weights that majorise a robust loss have little to do with how it bends.
-    trusted = not getattr(problem.loss, "half_quadratic", False)
-    surprise = np.abs(fall - expected) if trusted else fall
-    return tried, model, fall, np.where(short, _SLOWEST / (1.0 - _SLOWEST) * fall, surprise)
+    predicted = -np.einsum("kb,kb->b", slope, move)
+    trial, model, reached, failed = _line_search(problem, H, move, value, predicted)
+    if failed.any():
+        # If the quadratic model is poor (model near 0, kinks), a multiplicative update still
+        # decreases the objective. If only rounding errors remain, the sample keeps its codes.
+        retry = failed & (np.abs(predicted) > _NEGLIGIBLE_SHARE * value)
+        trial = np.where(retry, _multiplied(problem, H), np.where(failed, H, trial))
+        model = problem.model(trial)
+        reached = problem.value(model, trial)
+    quadratic = np.sum(curvature * (model - P) ** 2, axis=0)
+    quadratic += problem.l2 * np.sum((trial - H) ** 2, axis=0)
+    expected = -np.einsum("kb,kb->b", slope, trial - H) - 0.5 * quadratic
+    decrease = value - reached
+    # Half-quadratic weights majorise a robust loss, but do not approximate its curvature.
+    approximates = not getattr(problem.loss, "half_quadratic", False)
+    error = np.abs(decrease - expected) if approximates else decrease
+    return trial, model, decrease, np.where(failed, _MAX_RATE / (1.0 - _MAX_RATE) * decrease, error)
 
 
 def _multiplied(problem: DivergenceProblem, H: Array) -> Array:
-    """Return the codes after a multiplicative update, for which none may be zero."""
-    H = np.maximum(H, H.dtype.type(_SEED) * H.mean(axis=0))
+    """Return the codes after a multiplicative update from positive codes."""
+    H = np.maximum(H, H.dtype.type(_MIN_CODE_SHARE) * H.mean(axis=0))
     return multiply(problem, H, problem.model(H))
 
 
-def _search(
-    problem: DivergenceProblem, H: Array, move: Array, value: Array, promised: Array
+def _line_search(
+    problem: DivergenceProblem, H: Array, move: Array, value: Array, predicted: Array
 ) -> tuple[Array, Array, Array, Mask]:
-    """Halve the step of each sample until its objective falls by a share of what was promised.
+    """Halve the step of each sample until Armijo's condition holds.
 
-    The last result tells for which samples that did not come about.
+    Returns codes, model and objective of the last trial, and for which samples it failed.
     """
     step = np.ones_like(value)
-    hopeless = ~(promised > 0.0)
-    for _ in range(_HALVINGS):
-        tried = H + step * move
-        model = problem.model(tried)
-        reached = problem.value(model, tried)
-        short = ~(reached <= value - _ARMIJO * step * promised)
-        if not (short & ~hopeless).any():
+    ascent = ~(predicted > 0.0)
+    for _ in range(_MAX_HALVINGS):
+        trial = H + step * move
+        model = problem.model(trial)
+        reached = problem.value(model, trial)
+        failed = ~(reached <= value - _ARMIJO_SHARE * step * predicted)
+        if not (failed & ~ascent).any():
             break
-        step[short] /= 2.0
-    return tried, model, reached, short | hopeless
+        step[failed] /= 2.0
+    return trial, model, reached, failed | ascent
 
 
 def quadratic_minimum(
     problem: DivergenceProblem, H: Array, slope: Array, curvature: Array
 ) -> Array:
-    """Return the nonnegative minimum of the quadratic with this slope at H and this curvature.
+    """Minimise the quadratic model of a divergence problem over nonnegative codes.
+
+    The model has the gradient ``slope`` at H and the Hessian W' diag(c) W + l2 I of each sample,
+    with c its column of ``curvature``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Projected gradient on the codes, closed-form outliers: OPGD's encoder."""
+"""Codes by projected gradient steps with closed-form outliers: the encoder of OPGD [O]."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -17,26 +17,32 @@ from thalweg.prox.orthant import Orthant
 
 __all__ = ["Pgd"]
 
+# Steps between two computations of the duality gap. Many cheap steps are needed for a small gap.
+# speed only: a sample stops at most so many steps late
+_GAP_INTERVAL = 25
+
 
 @dataclass(frozen=True)
 class Pgd:
-    """argmin over h, r of |v - W h - r|^2/2 + g(r) + omega(h), by [O] (13)-(17).
+    """Compute argmin_{h, r} |v - W h - r|^2/2 + g(r) + omega(h) by [O] (13)-(17).
 
-    Codes begin at ridge least squares, where the paper draws them at random (VII-B1): a sample
-    then has one result, and it does not depend on the samples beside it.
+    The codes move by proximal gradient steps; the outliers have a closed form.
+
+    Initial codes are those of ridge regression. The paper draws them at random (VII-B1); here the
+    result of a sample is deterministic and does not depend on the other samples of the batch.
 
     Parameters
     ----------
     outliers : Prox
-        Penalty of the outliers, with their bounds.
+        Penalty of the outliers, bounds included.
     penalty : Prox
         Penalty of the codes.
     tol : float
-        Relative accuracy.
+        Tolerance relative to the loss.
     exit : {"decrease", "gap"}
-        Stop when the loss decreases by less than ``tol``, or when the duality gap is below it.
+        Stop when the change of the loss, or when the duality gap, is at most ``tol``.
     max_iter : int
-        Cap on the number of steps; the paper's is 50.
+        Maximum number of steps, 50 in the paper.
     kappa : float
         Step size times the Lipschitz constant, in (0, 1].
 
@@ -65,7 +71,7 @@ class Pgd:
         self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
-        rule = StoppingRule(self.tol, self.exit, self.max_iter, every=25)
+        rule = StoppingRule(self.tol, self.exit, self.max_iter, _GAP_INTERVAL)
         L = float(np.linalg.norm(W, 2)) ** 2
         iteration = _Descent(self.kappa / L if L > 0.0 else 1.0)
         return encode_chunks(
@@ -80,17 +86,17 @@ class _Descent:
         self.eta = step
 
     def start(self, problem: RobustProblem) -> Array:
-        """Return codes near least squares: from zero, 50 steps end far from the optimum."""
+        """Return ridge codes; from zero codes, 50 steps end far from the optimum."""
         return ridge_codes(problem.V, problem.W, problem.observed, problem.penalty)
 
     def step(self, problem: RobustProblem, H: Array, point: Point) -> Array:
-        """Return the codes after a step down the gradient and back into the set."""
+        """Return the codes after a gradient step and a proximal step."""
         slope = times(problem.W.T, point.E)
         return problem.penalty.prox(H + self.eta * slope, self.eta)  # [O] (13), (15)
 
     def settled(self, tol: float) -> bool:
-        """Tell that the codes show all there is."""
+        """Return True, since there are no other variables than the codes."""
         return True
 
     def keep(self, columns: Indices) -> None:
-        """Nothing is remembered of a sample but its codes."""
+        """Do nothing, since there is no state per sample."""

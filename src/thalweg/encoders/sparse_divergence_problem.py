@@ -1,4 +1,4 @@
-"""A divergence between sparse data and a model that is looked at only where data are."""
+"""The objective of encoders for sparse data: the model is evaluated at nonzeros only."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,13 +10,15 @@ from thalweg import _kernels
 from thalweg._typing import Array, Indices, Mask
 from thalweg.divergences import Divergence
 from thalweg.encoders import Codes
-from thalweg.encoders.divergence_problem import DivergenceProblem
+from thalweg.encoders.divergence_problem import DivergenceProblem, model_offset
 
 __all__ = ["SparseDivergenceProblem", "make_divergence_problem", "supports_sparse"]
 
 
 def supports_sparse(loss: Divergence) -> bool:
-    """Tell whether a loss needs no visit to the zeros of the data: there it is linear in p.
+    """Return whether a loss is linear in the model where the data are 0.
+
+    Then sparse data are factorised without evaluating the model at their zeros.
 
     Examples
     --------
@@ -37,7 +39,7 @@ def make_divergence_problem(
     l1: float = 0.0,
     l2: float = 0.0,
 ) -> DivergenceProblem:
-    """Return the loss of dense or of sparse data.
+    """Return the problem of dense or of sparse data.
 
     Examples
     --------
@@ -56,10 +58,11 @@ def make_divergence_problem(
 
 @dataclass(frozen=True, eq=False)
 class SparseDivergenceProblem(DivergenceProblem):
-    """d(V | W H) + l1 sum(H) + l2/2 |H|^2 for each column of a sparse V (F, B) in CSC form.
+    """The objective d(V | W H) + l1 sum(H) + l2/2 |H|^2 of each column of a sparse V (F, B).
 
-    The model is the vector of the entries of W H where V has one. At the other places the loss
-    has to be linear in the model, see :func:`supports_sparse`: there only sums are needed.
+    V is in CSC format. The model is the vector of the entries of W H at the stored entries of V.
+    Elsewhere the loss must be linear in the model (:func:`supports_sparse`), so that only sums
+    of W and H are needed.
 
     Parameters
     ----------
@@ -70,9 +73,9 @@ class SparseDivergenceProblem(DivergenceProblem):
     W : array of shape (F, K)
         Dictionary.
     observed : None
-        Sparse data have no gaps.
+        Sparse data have no missing entries.
     l1, l2 : float
-        Weights of the codes' penalty.
+        Weights of the penalty of the codes.
 
     Examples
     --------
@@ -88,14 +91,14 @@ class SparseDivergenceProblem(DivergenceProblem):
     V: Any
 
     def model(self, H: Array) -> Array:
-        """Return the entries of W H where V has one, and a tiny share of the sample's mean."""
+        """Return W H + eps^(3/4) mean(v) at the stored entries of V."""
         P = np.empty_like(self.V.data)
         rows, atoms = np.ascontiguousarray(H.T), np.ascontiguousarray(self.W)
         _kernels.products_at(self.V.indptr, self.V.indices, atoms, rows, P)
-        haze = np.finfo(P.dtype).eps ** 0.75 * self._totals() / len(self.W)
-        P += np.repeat(haze, np.diff(self.V.indptr)).astype(P.dtype)
-        found: Array = P
-        return found
+        offset = model_offset(P.dtype) * self._totals() / len(self.W)
+        P += np.repeat(offset, np.diff(self.V.indptr)).astype(P.dtype)
+        model: Array = P
+        return model
 
     def value(self, P: Array, H: Array) -> Array:
         """Return the objective of each sample."""
@@ -105,24 +108,24 @@ class SparseDivergenceProblem(DivergenceProblem):
         return value
 
     def split(self, P: Array) -> tuple[Array, Array]:
-        """Return the two nonnegative parts of the derivative of the loss in the codes."""
+        """Return the negative and the positive part of the derivative of the loss in the codes."""
         neg, slope = self._parts(P)
-        back: Array = (neg.T @ self.W).T
-        return back, slope * self.W.sum(axis=0)[:, None]
+        negative: Array = (neg.T @ self.W).T
+        return negative, slope * self.W.sum(axis=0)[:, None]
 
     def split_in_dictionary(self, H: Array) -> tuple[Array, Array]:
-        """Return the two nonnegative parts of the derivative of the loss in the dictionary."""
+        """Return the negative and the positive part of the derivative in the dictionary."""
         neg, slope = self._parts(self.model(H))
         return neg @ np.ascontiguousarray(H.T), slope * H.sum(axis=1)
 
     def take(self, columns: Indices | slice) -> "SparseDivergenceProblem":
-        """Return the problem of some samples only."""
+        """Return the problem of the selected samples."""
         return replace(self, V=self.V[:, columns])
 
     def codes(self, H: Array, solved: Mask) -> Codes:
-        """Return the result at some codes; losses of sparse data know no outliers."""
-        nothing = np.broadcast_to(np.zeros((), H.dtype), self.V.shape)
-        return Codes(H, nothing, self.value(self.model(H), H), self.cost(H), solved)
+        """Return the result of an encoder at codes H; there are no outliers."""
+        R = np.broadcast_to(np.zeros((), H.dtype), self.V.shape)
+        return Codes(H, R, self.value(self.model(H), H), self.cost(H), solved)
 
     def _totals(self) -> Array:
         return self._sums(self.V.data)
@@ -133,7 +136,10 @@ class SparseDivergenceProblem(DivergenceProblem):
         return sparse.csc_array((neg, self.V.indices, self.V.indptr), shape=self.V.shape), slope
 
     def _sums(self, each: Array) -> Array:
-        """Return the sum of the entries of each sample, be those of others ever so large."""
+        """Return the sum of the entries of each sample.
+
+        A cumulative sum would lose small samples next to large ones.
+        """
         sums, filled = np.zeros(self.V.shape[1]), np.diff(self.V.indptr) > 0
         if filled.any():
             sums[filled] = np.add.reduceat(each, self.V.indptr[:-1][filled], dtype=np.float64)

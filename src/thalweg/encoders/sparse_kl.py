@@ -1,4 +1,4 @@
-"""Codes of counts under the Kullback-Leibler divergence, visiting only what is not zero."""
+"""Codes under the Kullback-Leibler divergence, for sparse counts."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
-from thalweg.encoders.divergence_problem import coefficients
+from thalweg.encoders.divergence_problem import coefficients, model_offset
 from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
@@ -21,19 +21,19 @@ __all__ = ["SparseKL"]
 
 @dataclass(frozen=True)
 class SparseKL:
-    """argmin over h >= 0 of KL(v | W h) + l1 sum(h), certified by a duality gap.
+    """Compute argmin_{h >= 0} KL(v | W h) + l1 sum(h), up to a duality gap.
 
-    Multiplicative updates, in compiled code: a step costs one visit to the atoms' entries where
-    v is not zero, and the gap comes with it.
+    The steps are multiplicative updates in compiled code. A step visits the rows of W at the
+    nonzeros of v, and computes the duality gap at no extra cost.
 
     Parameters
     ----------
     penalty : Prox
         Penalty of the codes: l1 on the orthant, or none.
     tol : float
-        The duality gap of a sample relative to its loss.
+        Duality gap of a sample, relative to its loss, at which it stops.
     max_iter : int
-        Cap on the number of steps.
+        Maximum number of steps.
 
     Examples
     --------
@@ -52,8 +52,8 @@ class SparseKL:
     def __post_init__(self) -> None:
         if coefficients(self.penalty)[1] > 0.0:
             raise ParameterError(
-                f"penalty must be an l1 penalty or none for counts, got {self.penalty!r}. Use "
-                "Multiplicative for squares."
+                f"penalty must be an l1 penalty or the orthant, got {self.penalty!r}. Use the "
+                "encoder Multiplicative for a squared l2 penalty."
             )
 
     def encode(
@@ -67,7 +67,7 @@ class SparseKL:
         atoms = np.ascontiguousarray(W)
         mass = atoms.sum(axis=0)[None] if observed is None else observed.T.astype(W.dtype) @ atoms
         mass = np.maximum(mass + W.dtype.type(l1), np.finfo(W.dtype).tiny)
-        haze = W.dtype.type(np.finfo(W.dtype).eps ** 0.75 / len(W))
+        offset = W.dtype.type(model_offset(W.dtype) / len(W))
         loss = np.zeros(len(H), dtype=W.dtype)
         _kernels.count_codes(
             rows.indptr,
@@ -75,12 +75,12 @@ class SparseKL:
             rows.data,
             atoms,
             mass,
-            haze,
+            offset,
             H,
             loss,
             self.tol,
             self.max_iter,
         )
-        nothing = np.broadcast_to(np.zeros((), W.dtype), V.shape)
-        R = nothing if observed is None else np.where(observed, 0, V - W @ H.T)
+        zeros = np.broadcast_to(np.zeros((), W.dtype), V.shape)
+        R = zeros if observed is None else np.where(observed, 0, V - W @ H.T)
         return Codes(H.T, R, np.abs(loss), problem.cost(H.T), loss >= 0.0)

@@ -1,4 +1,4 @@
-"""Codes by projected subgradients: the paper's own encoder, [D] Algorithms 2 and 3."""
+"""Codes by projected subgradient steps: [D] Algorithms 2 and 3."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,30 +25,33 @@ __all__ = ["Rule", "Subgradient"]
 
 Rule = Literal["auto", "armijo", "constant", "polyak"]
 
-# Losses whose curvature is nowhere larger than where the model fits.
-_BOUNDED = (Huber, Mahalanobis, SquaredL2)
-# [D] Algorithm 3: share of the promised decrease, factor of a shorter trial, number of those.
-_ALPHA, _GAMMA, _TRIALS = 0.01, 0.1, 10
-# The first trial is so many times the inverse of a bound on the curvature.
-_FIRST = 10.0
-# What is left to gain is taken for less than the last step's fall times the inverse of this.
-_SHARE = 0.1
-# Rounds of the power method that bounds the largest eigenvalue, and the least that an entry of
-# its vector may be of the largest.
-_ROUNDS, _SMALLEST = 8, 1e-3
-# A loss below this share of the first one is as good as zero.
-_NOTHING = 1e-12
-# Polyak's steps: a fall that counts, as a share of what is aimed at; steps without one.
-_STRIDE, _PATIENCE = 0.01, 100
+# Losses whose curvature is largest at an exact fit.
+_BOUNDED_CURVATURE = (Huber, Mahalanobis, SquaredL2)
+# Armijo's rule, [D] Algorithm 3: share of the predicted decrease, factor between two trial steps,
+# number of reductions.
+_ARMIJO_SHARE, _STEP_FACTOR, _MAX_REDUCTIONS = 0.01, 0.1, 10
+# First trial step, in units of the inverse of a bound on the curvature.
+_FIRST_STEP = 10.0
+# A sample stops when a step decreases its objective by less than this multiple of tol times it: the
+# decrease of all further steps is assumed to be at most 10 times that of the last.
+_STEP_TOL_SHARE = 0.1
+# Iterations of the power method for the largest eigenvalue, and smallest entry of its vector
+# relative to the largest.
+_POWER_ITERATIONS, _MIN_POWER_ENTRY = 8, 1e-3
+# A decrease below this share of the initial objective counts as 0.
+_NEGLIGIBLE_SHARE = 1e-12
+# Polyak's rule: decrease, as a share of delta, that resets the counter of steps without progress,
+# and number of such steps after which delta is halved.
+_PROGRESS_SHARE, _PATIENCE = 0.01, 100
 
 
 @dataclass(frozen=True)
 class Subgradient:
-    """argmin over h in H of d(v | W h) + omega(h), by projected subgradient steps.
+    """Compute argmin_{h in H} d(v | W h) + omega(h) by projected subgradient steps.
 
-    H is the box of codes between ``low`` and ``high`` times sum(v) / sum(W), the code of a
-    sample that all atoms share alike, where the descent begins, too. The paper's bounds, 1e-8
-    and 1e8, have units, and so has its first trial step, 1: here all of them follow the data.
+    H is the box of codes between ``low`` and ``high`` times sum(v) / sum(W). That level is also
+    the initial code of all atoms. The paper's bounds, 1e-8 and 1e8, and its first trial step, 1,
+    have units; here they scale with the data.
 
     Parameters
     ----------
@@ -57,21 +60,22 @@ class Subgradient:
     penalty : Prox
         Penalty of the codes: an elastic net on the orthant.
     step : {"auto", "armijo", "constant", "polyak"}
-        ``"armijo"`` shortens each step until the loss falls by enough. ``"constant"`` is the
-        inverse of the largest curvature, for losses that have one. ``"polyak"`` aims below the
-        best value so far, by ever less, and returns the best codes: the loss may have kinks.
-        ``"auto"`` takes the last for the l1 distance, and the second where it can.
+        ``"armijo"`` reduces each step until the objective decreases enough. ``"constant"`` is the
+        inverse of the largest curvature, for losses of bounded curvature. ``"polyak"`` aims at a
+        value ``delta`` below the best one so far, halves delta without progress, and returns the
+        best codes; it suits losses with kinks. ``"auto"`` is ``"polyak"`` for the l1 distance,
+        ``"constant"`` for losses of bounded curvature, and ``"armijo"`` otherwise.
     low, high : float
-        The ends of H.
+        Bounds of the box H.
     tol : float
-        A sample is done when a step lowers its objective by less than a tenth of this share
-        of it; with ``"polyak"``, when no more than this share is aimed at, the paper's delta.
-        Neither is a certificate.
+        A sample stops when a step decreases its objective by at most ``0.1 * tol`` times the
+        objective; with ``"polyak"``, when delta is at most ``tol`` times the objective. Neither
+        bounds the suboptimality.
     max_iter : int
-        Cap on the number of steps.
+        Maximum number of steps.
     absolute : bool
-        Whether ``low``, ``high``, Armijo's first trial of 1 and, with ``"polyak"``, ``tol`` are
-        the paper's as printed, in units of their own. It suits data of one size only.
+        Whether ``low``, ``high``, a first trial step of 1 and, with ``"polyak"``, ``tol`` are in
+        the units of the data, as printed in the paper. This suits data of one scale only.
 
     Examples
     --------
@@ -100,8 +104,8 @@ class Subgradient:
             )
         if not 0.0 <= self.low < 1.0 < self.high:
             raise ParameterError(
-                f"low and high must be numbers below and above 1, got low={self.low!r} and "
-                f"high={self.high!r}. They are relative to the sample's own level."
+                f"low and high must satisfy 0 <= low < 1 < high, got low={self.low!r} and "
+                f"high={self.high!r}. They are in units of the mean code of a sample."
             )
 
     def encode(
@@ -109,29 +113,29 @@ class Subgradient:
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)
-        run = self._seek if self._rule() == "polyak" else self._descend
+        run = self._polyak if self._rule() == "polyak" else self._descend
         return encode_divergence_chunks(
             DivergenceProblem(self.loss, V, W, observed, l1, l2), H0, run
         )
 
     def _rule(self) -> str:
-        bounded = isinstance(self.loss, _BOUNDED)
+        bounded = isinstance(self.loss, _BOUNDED_CURVATURE)
         if self.step == "auto":  # [D] V-C
             return "polyak" if isinstance(self.loss, L1) else "constant" if bounded else "armijo"
         if self.step == "constant" and not bounded:
             raise ParameterError(
-                f"a constant step needs a loss of bounded curvature, got {self.loss!r}. Use "
+                f"loss must have bounded curvature if step='constant', got {self.loss!r}. Use "
                 "step='armijo', or step='polyak' for the l1 distance."
             )
         return self.step
 
     def _start(self, problem: DivergenceProblem, H: Array) -> "_Point":
-        """Return the first point, with the ends of H and the constant step for each sample."""
+        """Return the initial point, with the bounds and the constant step of each sample."""
         level = problem.start()[0]
         level = np.ones_like(level) if self.absolute else level
         limits = [self.low * level, self.high * level]
         if self._rule() == "constant":  # [D] V-C, beta = 1 / L
-            largest = _largest(problem, problem.curvature(problem.V, np.inf), _ROUNDS)
+            largest = _largest(problem, problem.curvature(problem.V, np.inf), _POWER_ITERATIONS)
             limits.append(np.broadcast_to(_inverse(largest), level.shape))
         empty = np.empty(0, H.dtype)
         return _Point(problem, H, empty, empty, np.array(limits, H.dtype)).at(H)
@@ -142,76 +146,77 @@ class Subgradient:
         advance = _constant if self._rule() == "constant" else armijo
         result, alive = point.H.copy(order="F"), np.arange(H.shape[1])
         solved = np.zeros(alive.size, dtype=np.bool_)
-        negligible = _NOTHING * point.value
+        negligible = _NEGLIGIBLE_SHARE * point.value
         for _ in range(self.max_iter):
             previous, point = point.value, advance(point)
             result.T[alive] = point.H.T
-            enough = _SHARE * self.tol * point.value + negligible[alive]
-            still = previous - point.value <= enough
-            if still.any():
-                solved[alive[still]] = True
-                rest = np.flatnonzero(~still)
+            enough = _STEP_TOL_SHARE * self.tol * point.value + negligible[alive]
+            converged = previous - point.value <= enough
+            if converged.any():
+                solved[alive[converged]] = True
+                rest = np.flatnonzero(~converged)
                 alive, point = alive[rest], point.take(rest)
             if alive.size == 0:
                 break
         return problem.codes(result, solved)
 
-    def _seek(self, problem: DivergenceProblem, H: Array) -> Codes:
+    def _polyak(self, problem: DivergenceProblem, H: Array) -> Codes:
         point = self._start(problem, H)
         result, alive = point.H.copy(order="F"), np.arange(H.shape[1])
         solved = np.zeros(alive.size, dtype=np.bool_)
-        aim = _Aim.below(point.value)
+        target = _Target.below(point.value)
         for _ in range(self.max_iter):
-            point, stuck = _polyak(point, aim.mark - aim.delta)
-            better = point.value < aim.best
+            point, stationary = _polyak_step(point, target.reference - target.delta)
+            better = point.value < target.best
             result.T[alive[better]] = point.H.T[better]
-            aim, tired = aim.after(point.value)
-            if tired.any():
-                point = point.at(np.where(tired, take_columns(result, alive), point.H))
-            done = stuck | (aim.delta <= self.tol * (1.0 if self.absolute else aim.best))
+            target, stalled = target.after(point.value)
+            if stalled.any():
+                point = point.at(np.where(stalled, take_columns(result, alive), point.H))
+            limit = self.tol * (1.0 if self.absolute else target.best)
+            done = stationary | (target.delta <= limit)
             if done.any():
                 solved[alive[done]] = True
                 rest = np.flatnonzero(~done)
-                alive, point, aim = alive[rest], point.take(rest), aim.take(rest)
+                alive, point, target = alive[rest], point.take(rest), target.take(rest)
             if alive.size == 0:
                 break
         return problem.codes(result, solved)
 
 
-class _Aim(NamedTuple):
-    """What Polyak's steps aim at: ``delta`` below ``mark``, a value that was the best.
+class _Target(NamedTuple):
+    """The target value of Polyak's steps: ``delta`` below ``reference``.
 
-    The mark follows the best value in strides of a share of delta. A sample that makes none for
-    some steps has gone too far: it goes back to its best codes, and delta is halved.
+    The reference follows the best value once it has decreased by a share of delta. A sample without
+    such progress for some steps returns to its best codes, and its delta is halved.
     """
 
     best: Array
-    mark: Array
+    reference: Array
     delta: Array
     waited: Array
 
     @classmethod
-    def below(cls, value: Array) -> "_Aim":
-        """Return the first aim, half of the value."""
+    def below(cls, value: Array) -> "_Target":
+        """Return the initial target, half of the value."""
         return cls(value, value, 0.5 * value, np.zeros_like(value))
 
-    def after(self, value: Array) -> tuple["_Aim", Mask]:
-        """Return the aim after a step, and which samples have gone too far."""
+    def after(self, value: Array) -> tuple["_Target", Mask]:
+        """Return the target after a step, and which samples have stalled."""
         best = np.minimum(self.best, value)
-        stride = best <= self.mark - _STRIDE * self.delta
-        waited = np.where(stride, 0.0, self.waited + 1.0)
-        tired = waited >= _PATIENCE
-        mark = np.where(stride | tired, best, self.mark)
-        delta = np.where(tired, 0.5 * self.delta, self.delta)
-        return _Aim(best, mark, delta, np.where(tired, 0.0, waited)), tired
+        progress = best <= self.reference - _PROGRESS_SHARE * self.delta
+        waited = np.where(progress, 0.0, self.waited + 1.0)
+        stalled = waited >= _PATIENCE
+        reference = np.where(progress | stalled, best, self.reference)
+        delta = np.where(stalled, 0.5 * self.delta, self.delta)
+        return _Target(best, reference, delta, np.where(stalled, 0.0, waited)), stalled
 
-    def take(self, columns: Indices) -> "_Aim":
-        """Return the aims of some of the samples."""
-        return _Aim(*(number[columns] for number in self))
+    def take(self, columns: Indices) -> "_Target":
+        """Return the targets of the selected samples."""
+        return _Target(*(number[columns] for number in self))
 
 
 class _Point(NamedTuple):
-    """Where some samples are; ``limits`` are the ends of H and, if constant, the step."""
+    """Codes, model and objective; ``limits`` holds the bounds and, if constant, the step."""
 
     problem: DivergenceProblem
     H: Array
@@ -220,7 +225,7 @@ class _Point(NamedTuple):
     limits: Array
 
     def at(self, H: Array) -> "_Point":
-        """Return the samples at the nearest codes in their box."""
+        """Return the point at the projection of H onto the box."""
         H = np.clip(H, self.limits[0], self.limits[1])
         P = self.problem.model(H)
         return self._replace(H=H, P=P, value=self.problem.value(P, H))
@@ -232,72 +237,73 @@ class _Point(NamedTuple):
         return slope + slope.dtype.type(self.problem.l2) * self.H if self.problem.l2 else slope
 
     def take(self, columns: Indices) -> "_Point":
-        """Return some of the samples."""
+        """Return the selected samples."""
         parts = (take_columns(X, columns) for X in (self.H, self.P, self.value, self.limits))
         return _Point(self.problem.take(columns), *parts)
 
 
 def _constant(point: _Point) -> _Point:
-    """Return the samples after a step of constant length, [D] (12)."""
+    """Return the point after a step of constant size, [D] (12)."""
     return point.at(point.H - point.limits[2] * point.slope())
 
 
 def _armijo(point: _Point, trial: float | None = None) -> _Point:
-    """Return the samples after a step that is cut until the objective falls by enough.
+    """Return the point after a step that satisfies Armijo's condition.
 
-    [D] Algorithm 3 tests the point before it is projected, which may be negative; its loss is
-    then NaN, and passes. Here the projected point is tested. The first trial is by default that
-    of the curvature.
+    [D] Algorithm 3 tests the point before its projection; that may be negative, with a loss of
+    NaN, which passes. Here the projected point is tested. By default the first trial step follows
+    from the curvature.
     """
     slope = point.slope()
     step = np.full_like(point.value, trial) if trial is not None else _first_trial(point)
-    for _ in range(_TRIALS + 1):
+    for _ in range(_MAX_REDUCTIONS + 1):
         tried = point.at(point.H - step * slope)
-        promised = np.einsum("kb,kb->b", slope, tried.H - point.H)
-        short = ~(tried.value <= point.value + _ALPHA * promised)
-        if not short.any():
+        predicted = np.einsum("kb,kb->b", slope, tried.H - point.H)
+        failed = ~(tried.value <= point.value + _ARMIJO_SHARE * predicted)
+        if not failed.any():
             return tried
-        step[short] *= _GAMMA
-    return tried.at(np.where(short, point.H, tried.H))
+        step[failed] *= _STEP_FACTOR
+    return tried.at(np.where(failed, point.H, tried.H))
 
 
 def _first_trial(point: _Point) -> Array:
-    """Return a step for each sample that is too long rather than too short."""
+    """Return a first trial step for each sample, rather too large than too small."""
     curvature = point.problem.curvature(point.P, np.inf)
-    curvature = np.where(point.limits[1] > 0.0, curvature, 0.0)  # of nothing it may be infinite
-    first = _FIRST * _inverse(_largest(point.problem, curvature, rounds=1))
+    curvature = np.where(point.limits[1] > 0.0, curvature, 0.0)  # infinite for some zero samples
+    first = _FIRST_STEP * _inverse(_largest(point.problem, curvature, iterations=1))
     return np.broadcast_to(first, point.value.shape).copy()
 
 
-def _polyak(point: _Point, level: Array) -> tuple[_Point, Mask]:
-    """Return the samples after a step that would reach a level of a linear loss.
+def _polyak_step(point: _Point, target: Array) -> tuple[_Point, Mask]:
+    """Return the point after a step that reaches the target value if the loss is linear.
 
-    Entries that the box holds back do not count, and those that nothing else moves are stuck.
+    Codes at a bound that the step would leave do not move. The second result is True for samples
+    of which no code moves.
     """
     slope = point.slope()
     room = np.where(slope > 0.0, point.H - point.limits[0], point.limits[1] - point.H)
     slope[room <= 0.0] = 0.0
     size = np.einsum("kb,kb->b", slope, slope)
-    return point.at(point.H - (point.value - level) * _inverse(size) * slope), size == 0.0
+    return point.at(point.H - (point.value - target) * _inverse(size) * slope), size == 0.0
 
 
-def _largest(problem: DivergenceProblem, curvature: Array, rounds: int) -> Array:
-    """Return a bound on the largest eigenvalue of W' diag(c) W + l2 I for each sample.
+def _largest(problem: DivergenceProblem, curvature: Array, iterations: int) -> Array:
+    """Return an upper bound of the largest eigenvalue of W' diag(c) W + l2 I for each sample.
 
-    For a nonnegative matrix G and any x > 0 it is at most max (G x) / x; powers of G make it
-    tight.
+    For a nonnegative matrix G and any x > 0 the largest eigenvalue is at most max_k (G x)_k / x_k
+    (Collatz and Wielandt); the power method tightens the bound.
     """
     W, l2 = problem.W, problem.W.dtype.type(problem.l2)
     x = np.ones((W.shape[1], curvature.shape[1]), W.dtype)
     bound: Array = np.full(x.shape[1], np.inf, W.dtype)
-    for _ in range(rounds):
+    for _ in range(iterations):
         y = times(W.T, curvature * times(W, x)) + l2 * x
         bound = np.minimum(bound, np.max(y / x, axis=0))
-        x = np.maximum(y * _inverse(y.max(axis=0)), _SMALLEST)
+        x = np.maximum(y * _inverse(y.max(axis=0)), _MIN_POWER_ENTRY)
     return bound
 
 
 def _inverse(x: Array) -> Array:
-    """Return 1 / x, and 0 where x is zero."""
+    """Return 1 / x, and 0 where x is 0."""
     inverse: Array = np.divide(1.0, x, out=np.zeros_like(x), where=x > 0.0)
     return inverse

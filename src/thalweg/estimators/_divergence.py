@@ -26,7 +26,7 @@ from thalweg.estimators._start import frozen_columns, scaled_dictionary
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
-from thalweg.updates.atom_scaling import lowest
+from thalweg.updates.atom_scaling import smallest_entries
 
 __all__ = ["Diverging"]
 
@@ -65,7 +65,7 @@ class Diverging(Factorization):
         tol = looser * parameters.check_positive("tol", self.tol)
         penalty = self._code_penalty()
         if isinstance(loss, Huber):  # it is the envelope of the l1 norm of outliers
-            return Fast(outliers=L1(float(loss.alpha or 0.0)), penalty=penalty, tol=tol)
+            return Fast(outliers=L1(float(loss.delta or 0.0)), penalty=penalty, tol=tol)
         if self.sparse_ and isinstance(loss, KL) and coefficients(penalty)[1] == 0.0:
             return SparseKL(penalty=penalty, tol=tol)
         if self.sparse_:
@@ -130,7 +130,7 @@ class Diverging(Factorization):
         init = "random" if automatic and misled else self.init
         bounds = self._constraint()
         W = scaled_dictionary(init, self.frozen_components, count, batch, bounds, rng)
-        lower = lowest(W, self.loss_)
+        lower = smallest_entries(W, self.loss_)
         lower[: self._frozen()] = 0.0
         W = np.asfortranarray(np.maximum(W, lower))
         self.noise_ = Noise()

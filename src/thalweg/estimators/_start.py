@@ -10,7 +10,7 @@ from thalweg._typing import Array
 from thalweg.errors import ParameterError
 from thalweg.estimators._input import Batch, as_numbers, in_words
 from thalweg.prox import Prox
-from thalweg.updates.atom_scaling import put_into
+from thalweg.updates.atom_scaling import scale_into
 
 __all__ = ["dictionary", "frozen_columns", "given", "scaled_dictionary"]
 
@@ -85,7 +85,7 @@ def frozen_columns(frozen: Any, n_components: int, n_features: int) -> Array:
 
 def _finished(W: Array, constraint: Prox, frozen: Any) -> Array:
     """Return W in the set, but for the frozen columns, which stay as they were given."""
-    W = np.asfortranarray(put_into(W, constraint))
+    W = np.asfortranarray(scale_into(W, constraint))
     fixed = frozen_columns(frozen, W.shape[1], len(W))
     W[:, : fixed.shape[1]] = fixed
     return W

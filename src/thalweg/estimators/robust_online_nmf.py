@@ -186,7 +186,7 @@ class RobustOnlineNMF(Robust, Streaming):
         if self.solver != "fast":
             return self._encoder()
         share = _SHARE if self._is_early() else 1.0
-        return self._encoder_for(share * self.outlier_weight_, _LOOSER, loose=_LOOSE)
+        return self._encoder_for(share * self.outlier_weight_, _LOOSER, noise_tol=_LOOSE)
 
     def _lesson(self, batch: Batch, codes: Codes, W: Array) -> Codes:
         if not self._is_early():

@@ -1,4 +1,7 @@
-"""Move the dictionary after a batch; the state is arrays, and mergeable where it is sums."""
+"""Update the dictionary after a batch.
+
+The state of an update is a tuple of arrays. States that are sums or means over samples merge.
+"""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -21,12 +24,12 @@ S = TypeVar("S")
 
 @runtime_checkable
 class DictionaryUpdate(Protocol[S]):
-    """Takes in a batch and its codes; a frozen dataclass in a file of its own.
+    """The interface of dictionary updates, which are frozen dataclasses.
 
     Attributes
     ----------
     name : str
-        What users write to choose it.
+        Name of the update.
     """
 
     name: ClassVar[str]
@@ -38,36 +41,36 @@ class DictionaryUpdate(Protocol[S]):
     def step(
         self, W: Array, state: S, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, S]:
-        """Return the dictionary and the state after the batch V; ``observed`` is False at gaps."""
+        """Return dictionary and state after the batch V; ``observed`` is False at gaps."""
         ...
 
     def merge(self, states: Sequence[S]) -> S:
-        """Return the state of all the samples behind several states."""
+        """Return the state after the samples of all given states."""
         ...
 
     def objective(self, W: Array, state: S) -> float:
-        """Return what the update minimises, at W."""
+        """Return the value at W of the function that the update minimises."""
         ...
 
 
 @runtime_checkable
 class BlockUpdate(Protocol[S]):
-    """A dictionary update whose batch may lie in several places, block by block.
+    """A dictionary update for a batch that is distributed in blocks.
 
-    What is summarised of the blocks and merged is all that the update needs of a batch: the
-    dictionary moves as it would with all blocks in one place.
+    The merged summaries of the blocks are sufficient: the dictionary is the same as for the whole
+    batch in one place.
     """
 
     def summarise(self, W: Array, V: Array, codes: Codes, observed: Mask | None = None) -> Any:
-        """Return what the update needs to know of a block that was encoded with W."""
+        """Return the summary of a block that was encoded with W."""
         ...
 
     def merge(self, states: Sequence[Any]) -> Any:
-        """Return what is to be known of all blocks."""
+        """Return the summary of all blocks."""
         ...
 
     def take_in(self, W: Array, state: S, latest: Any) -> tuple[Array, S]:
-        """Return the dictionary and the state after a batch that was summarised and merged."""
+        """Return dictionary and state after a batch with the summary ``latest``."""
         ...
 
 
@@ -81,7 +84,7 @@ class Factors(NamedTuple):
     H : array of shape (K, N)
         Codes.
     R : array of shape (F, N)
-        Outliers; over gaps whatever makes ``V - R`` equal to ``W @ H``.
+        Outliers. At missing entries ``V - R`` equals ``W @ H``.
 
     Examples
     --------
@@ -98,22 +101,22 @@ class Factors(NamedTuple):
 
 @runtime_checkable
 class BatchMethod(Protocol[S]):
-    """Lowers the loss of all samples at once, round by round; a frozen dataclass.
+    """The interface of batch methods: outer iterations over all samples.
 
     Attributes
     ----------
     name : str
-        What users write to choose it.
+        Name of the method.
     """
 
     name: ClassVar[str]
 
     def start(self, V: Array, W: Array, observed: Mask | None) -> S:
-        """Return the state before the first round."""
+        """Return the initial state."""
         ...
 
     def advance(self, V: Array, state: S, observed: Mask | None) -> S:
-        """Return the state after one round."""
+        """Return the state after one iteration."""
         ...
 
     def factors(self, state: S) -> Factors:
@@ -123,11 +126,11 @@ class BatchMethod(Protocol[S]):
 
 @runtime_checkable
 class BlockMethod(Protocol[S]):
-    """A batch method whose samples may lie in several places, block by block.
+    """A batch method for samples that are distributed in blocks.
 
-    Each block has a state of its own; the fields named by ``shared`` belong to the dictionary and
-    are the same in all of them. ``advance`` is ``visit`` and ``move`` of a single block, and
-    may replace atoms that no sample uses.
+    Each block has its own state. The fields named in ``shared`` belong to the dictionary and are
+    the same in all blocks. ``advance`` is ``visit`` and ``move`` of a single block, and may also
+    replace unused atoms.
 
     Attributes
     ----------
@@ -138,30 +141,30 @@ class BlockMethod(Protocol[S]):
     shared: ClassVar[tuple[str, ...]]
 
     def visit(self, V: Array, state: S, observed: Mask | None) -> tuple[S, Any]:
-        """Move what belongs to the samples of a block, and return what they ask of W."""
+        """Update the variables of the samples of a block; return the sums that W depends on."""
         ...
 
     def merge(self, sums: Sequence[Any]) -> Any:
-        """Return what the samples of several blocks ask of W."""
+        """Return the sums over all blocks."""
         ...
 
     def move(self, state: S, sums: Any) -> S:
-        """Move what belongs to the dictionary."""
+        """Update the variables of the dictionary."""
         ...
 
 
 def half_life(n_samples: float) -> float:
-    """Return the forgetting factor that halves a sample's weight after ``n_samples`` more.
+    """Return the forgetting factor f with f^n_samples = 1/2.
 
     Parameters
     ----------
     n_samples : float
-        How many samples later a sample counts half.
+        Number of later samples after which the weight of a sample is halved.
 
     Returns
     -------
     float
-        For the parameter ``forgetting`` of the streaming estimators.
+        Value of the parameter ``forgetting`` of streaming estimators.
 
     Examples
     --------
@@ -171,7 +174,7 @@ def half_life(n_samples: float) -> float:
     """
     if not n_samples > 0:
         raise ParameterError(
-            f"half_life needs a positive number of samples, got {n_samples!r}. "
-            "For no forgetting use forgetting=1.0."
+            f"n_samples must be a positive number, got {n_samples!r}. Use forgetting=1.0 to "
+            "forget nothing."
         )
     return float(0.5 ** (1.0 / n_samples))

@@ -1,4 +1,4 @@
-"""What the batch algorithms share."""
+"""Sums over samples for batch methods, and outliers at missing entries."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,20 +7,20 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 
-__all__ = ["Sums", "fill"]
+__all__ = ["Sums", "fill_missing"]
 
 
 class Sums(NamedTuple):
-    """Sums over the samples of a block, of which the dictionary is moved.
+    """Sums over the samples of a block, from which the dictionary is updated.
 
     Attributes
     ----------
     A : array of shape (K, K)
-        Of h h'.
+        Sum of h h'.
     B : array of shape (F, K)
-        Of what is linear in the codes.
+        Sum of x h', with x a vector per sample that depends on the method.
     n : int
-        Of ones.
+        Number of samples.
     """
 
     A: Array
@@ -29,7 +29,7 @@ class Sums(NamedTuple):
 
     @staticmethod
     def merge(parts: Sequence["Sums"]) -> "Sums":
-        """Return the sums over all samples, added in the order of the blocks."""
+        """Return the sums over all blocks, added in their order."""
         first, *others = parts
         total: Any = first
         for part in others:
@@ -38,6 +38,6 @@ class Sums(NamedTuple):
         return summed
 
 
-def fill(R: Array, V: Array, product: Array, observed: Mask | None) -> Array:
-    """Let the outliers take all that is left over gaps, where they cost nothing."""
+def fill_missing(R: Array, V: Array, product: Array, observed: Mask | None) -> Array:
+    """Return R with the residual V - W H at missing entries, where outliers are free."""
     return R if observed is None else np.where(observed.T, R.T, (V - product).T).T

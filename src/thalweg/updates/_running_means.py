@@ -1,4 +1,4 @@
-"""Running means over a stream, as named tuples whose last fields are weight and n_samples."""
+"""Running means over a stream, as named tuples that end with ``weight`` and ``n_samples``."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,33 +8,38 @@ import numpy as np
 
 from thalweg._typing import Array
 
-__all__ = ["Share", "alone", "batch_share", "joined", "merge_means"]
+__all__ = ["BatchShare", "add_batch", "batch_share", "merge_means", "without_forgetting"]
 
 S = TypeVar("S", bound=Any)
 
 
-class Share(NamedTuple):
-    """How a batch enters the means: with the part ``share``, the past with the rest."""
+class BatchShare(NamedTuple):
+    """The weight of a batch in the means: ``share``, and 1 - ``share`` for the past.
+
+    ``weight`` and ``n_samples`` are the counts after the batch.
+    """
 
     share: float
     weight: Array
     n_samples: Array
 
 
-def batch_share(weight: Array, n_samples: Array, n: int, forgetting: float, fade: float) -> Share:
-    """Return the part of n new samples in the means, and the counts with them taken in.
+def batch_share(
+    weight: Array, n_samples: Array, n: int, forgetting: float, fade: float
+) -> BatchShare:
+    """Return the weight of n new samples in the means, and the counts after them.
 
-    The past loses weight by the factor ``forgetting`` for each new sample, and as
-    (n_samples / all samples)^fade.
+    The weight of the past is multiplied by ``forgetting`` for each new sample, and by
+    (n_samples / (n_samples + n))^fade.
     """
     total = n_samples + n
     own = float(n) if forgetting == 1.0 else (1.0 - forgetting**n) / (1.0 - forgetting)
     past = weight * forgetting**n * (n_samples / total) ** fade
-    return Share(float(own / (past + own)), np.asarray(past + own), np.asarray(total))
+    return BatchShare(float(own / (past + own)), np.asarray(past + own), np.asarray(total))
 
 
 def merge_means(states: Sequence[S]) -> S:
-    """Return the means over all the samples behind several states, weighted."""
+    """Return the weighted mean of several states."""
     weight = sum((s[-2] for s in states), np.zeros(()))
     if weight == 0.0:
         return states[0]
@@ -47,14 +52,14 @@ def merge_means(states: Sequence[S]) -> S:
     return made
 
 
-def alone(update: S) -> S:
-    """Return the update for samples without a past, which all count the same."""
-    lone: S = replace(update, forgetting=1.0, fade=0.0)
-    return lone
+def without_forgetting(update: S) -> S:
+    """Return the update with equal weights of all samples, for the summary of a block."""
+    plain: S = replace(update, forgetting=1.0, fade=0.0)
+    return plain
 
 
-def joined(past: S, latest: S, forgetting: float, fade: float) -> S:
-    """Return the means with those of a batch, whose samples all count the same, taken in."""
+def add_batch(past: S, latest: S, forgetting: float, fade: float) -> S:
+    """Return the means after a batch, given its means with equal weights."""
     if latest[-1] == 0.0:
         return past
     share, *counts = batch_share(past[-2], past[-1], int(latest[-1]), forgetting, fade)

@@ -8,7 +8,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.encoders import Codes
 from thalweg.prox import Prox
-from thalweg.updates.atom_scaling import put_into
+from thalweg.updates.atom_scaling import scale_into
 
 if TYPE_CHECKING:
     from thalweg.updates.surrogate import Statistics
@@ -143,6 +143,6 @@ def replace_atoms(
         atom = np.maximum(residuals[:, s], 0.0)
         size = np.linalg.norm(atom)
         if size > 0.0:
-            W[:, k] = put_into(atom / size, constraint)
+            W[:, k] = scale_into(atom / size, constraint)
             A[..., k, :], A[..., :, k], B[:, k] = 0.0, 0.0, 0.0
     return W, state._replace(A=A, B=B)

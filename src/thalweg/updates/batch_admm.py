@@ -1,4 +1,4 @@
-"""Batch factorisation by the alternating direction method of multipliers: BADMM."""
+"""Batch factorisation by the alternating direction method of multipliers: BADMM [O]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import mean_diagonal
 from thalweg.updates import Factors
-from thalweg.updates._batch_sums import Sums, fill
+from thalweg.updates._batch_sums import Sums, fill_missing
 
 __all__ = ["BatchAdmm", "BatchAdmmState"]
 
 
 class BatchAdmmState(NamedTuple):
-    """The free variables H, R, W, their feasible copies U, Q, Psi, and the duals A, B, D.
+    """The variables H, R, W, their feasible copies U, Q, Psi, and the dual variables A, B, D.
 
     Examples
     --------
@@ -43,23 +43,23 @@ class BatchAdmmState(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchAdmm:
-    """One round over all blocks of the augmented Lagrangian: [O] (S-12)-(S-20).
+    """Minimise the augmented Lagrangian over one variable after another: [O] (S-12)-(S-20).
 
-    Each augmentation weight is ``rho`` times the mean diagonal entry of the Hessian beside it:
-    of W'W for the codes, of I for the outliers, of H H' for the dictionary. So neither the units
-    of the data nor the size that a constraint leaves to atoms changes the path; with atoms of
-    norm 1 the weight of the codes is the paper's.
+    Each penalty parameter is ``rho`` times the mean diagonal entry of its Hessian: W'W for the
+    codes, I for the outliers, H H' for the dictionary. So the iterates do not depend on the units
+    of the data, nor on the scale of the atoms. For atoms of norm 1 the parameter of the codes is
+    that of the paper.
 
     Parameters
     ----------
     outliers, penalty, constraint : Prox
-        Functions of the outliers, of the codes, and of the dictionary's columns.
+        Penalties of the outliers, of the codes, and of the columns of the dictionary.
     l1, l2 : float
-        Elastic-net weights on the dictionary, beside the mean loss of a sample.
+        Elastic-net weights on the dictionary, relative to the mean loss of the samples.
     frozen : int
-        So many first columns of the dictionary never change.
+        Number of leading columns of the dictionary that are fixed.
     rho : float
-        Weight of the augmentation terms, relative to their Hessians.
+        Penalty parameter of the augmentation terms, in units of their Hessians.
 
     Examples
     --------
@@ -87,21 +87,21 @@ class BatchAdmm:
     rho: float = 1.0
 
     def start(self, V: Array, W: Array, observed: Mask | None) -> BatchAdmmState:
-        """Return the state before the first round."""
+        """Return the initial state."""
         H = np.zeros((W.shape[1], V.shape[1]), dtype=V.dtype)
-        R = fill(np.zeros_like(V), V, W @ H, observed)
+        R = fill_missing(np.zeros_like(V), V, W @ H, observed)
         return BatchAdmmState(
             H, R, W, H, R, W, np.zeros_like(H), np.zeros_like(R), np.zeros_like(W)
         )
 
     def advance(self, V: Array, state: BatchAdmmState, observed: Mask | None) -> BatchAdmmState:
-        """Return the state after one round."""
+        """Return the state after one iteration."""
         return self.move(*self.visit(V, state, observed))
 
     def visit(
         self, V: Array, state: BatchAdmmState, observed: Mask | None
     ) -> tuple[BatchAdmmState, Sums]:
-        """Move codes and outliers with their copies and duals; return what they ask of W."""
+        """Update codes and outliers, their copies and duals; return the sums for W."""
         H, R, W, U, Q, _, A, B, _ = state
         G, rho = W.T @ W, self.rho
         rho_h = rho * mean_diagonal(G)
@@ -111,12 +111,12 @@ class BatchAdmm:
         if observed is not None:
             target = target * observed
         norm, bounds = apart(self.outliers)
-        R = fill(norm.prox(target, 1.0 / (1.0 + rho)), V, product, observed)  # (S-13)
+        R = fill_missing(norm.prox(target, 1.0 / (1.0 + rho)), V, product, observed)  # (S-13)
         U = self.penalty.prox(H + A / rho_h, 1.0 / rho_h)  # (S-15)
         Q = np.clip(R + B / rho, *bounds)  # (S-16)
         A = A + rho_h * (H - U)  # (S-18)
         B = B + rho * (R - Q)  # (S-19)
-        if observed is not None:  # nothing binds a gap's outlier to its copy
+        if observed is not None:  # no constraint R = Q at missing entries
             B = B * observed
         moved = state._replace(H=H, R=R, U=U, Q=Q, A=A, B=B)
         return moved, Sums(H @ H.T, (V - R) @ H.T, V.shape[1])
@@ -126,12 +126,12 @@ class BatchAdmm:
         return Sums.merge(sums)
 
     def move(self, state: BatchAdmmState, sums: Sums) -> BatchAdmmState:
-        """Move the dictionary with its copy and dual."""
+        """Update the dictionary, its copy and its dual."""
         W, Psi, D = state.W, state.Psi, state.D
         rho_w = self.rho * mean_diagonal(sums.A)
         l1, l2 = (sums.n * weight for weight in (self.l1, self.l2))
         kept, free = np.split(np.arange(W.shape[1]), [self.frozen])
-        # The frozen columns are constants: they move to the linear term.
+        # Frozen columns are constants and belong to the linear term.
         linear = sums.B[:, free] - l1 - Psi[:, kept] @ sums.A[np.ix_(kept, free)]
         linear = linear - D[:, free] + rho_w * Psi[:, free]
         moved = _ridge(sums.A[np.ix_(free, free)], linear.T, rho_w + l2).T  # (S-14)

@@ -10,7 +10,7 @@ from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.fast import Fast
 from thalweg.updates import Factors
-from thalweg.updates._batch_sums import fill
+from thalweg.updates._batch_sums import fill_missing
 from thalweg.updates.surrogate import Statistics, Surrogate
 
 __all__ = ["BatchFast"]
@@ -18,14 +18,14 @@ __all__ = ["BatchFast"]
 
 @dataclass(frozen=True)
 class BatchFast:
-    """The codes that are best for the dictionary, then the dictionary that is best for them.
+    """Alternate between the optimal codes and outliers and the optimal dictionary.
 
     Parameters
     ----------
     encoder : Encoder
-        Finds codes and outliers, from those of the round before.
+        Computes codes and outliers, from those of the last iteration.
     update : Surrogate
-        Minimises over the dictionary; it starts each round without a past.
+        Minimises over the dictionary, with the statistics of this iteration only.
 
     Examples
     --------
@@ -47,20 +47,20 @@ class BatchFast:
     update: Surrogate = field(default_factory=Surrogate)
 
     def start(self, V: Array, W: Array, observed: Mask | None) -> Factors:
-        """Return the state before the first round: no codes, no outliers."""
+        """Return the initial state: zero codes and outliers."""
         H = np.zeros((V.shape[1], W.shape[1]), dtype=V.dtype).T
-        return Factors(W, H, fill(np.zeros_like(V), V, W @ H, observed))
+        return Factors(W, H, fill_missing(np.zeros_like(V), V, W @ H, observed))
 
     def advance(self, V: Array, state: Factors, observed: Mask | None) -> Factors:
-        """Return the state after one round."""
+        """Return the state after one iteration."""
         codes = self._codes(V, state, observed)
         W, _ = self.update.step(state.W, self.update.init(state.W), V, codes)
-        return Factors(W, codes.H, fill(codes.R, V, W @ codes.H, observed))
+        return Factors(W, codes.H, fill_missing(codes.R, V, W @ codes.H, observed))
 
     def visit(self, V: Array, state: Factors, observed: Mask | None) -> tuple[Factors, Statistics]:
-        """Find the codes of a block; return what they ask of the dictionary.
+        """Compute the codes of a block; return its statistics.
 
-        Dead atoms are not revived by ``move``: that needs samples.
+        ``move`` does not replace dead atoms, since that needs samples.
         """
         codes = self._codes(V, state, observed)
         return Factors(state.W, codes.H, codes.R), self.update.summarise(state.W, V, codes)
@@ -70,7 +70,7 @@ class BatchFast:
         return self.update.merge(sums)
 
     def move(self, state: Factors, sums: Statistics) -> Factors:
-        """Find the dictionary that is best for the codes."""
+        """Compute the optimal dictionary for the codes."""
         return state._replace(W=self.update.minimise(state.W, sums))
 
     def _codes(self, V: Array, state: Factors, observed: Mask | None) -> Codes:

@@ -1,4 +1,4 @@
-"""Batch factorisation under a divergence by multiplicative updates, from sums over blocks."""
+"""Batch factorisation under a divergence by multiplicative updates."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,28 +19,30 @@ from thalweg.prox import Prox
 from thalweg.prox.box import Box
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates.atom_scaling import lowest, priced, sizes
+from thalweg.updates.atom_scaling import column_gauges, penalty_slopes, smallest_entries
 
 __all__ = ["BatchMultiplicative", "Parts"]
 
-# Entries of dense data at work at a time, so that the work arrays stay in the cache.
-_ENTRIES = 2**18
+# Entries per work array for dense data (2 MB in double precision, to stay in the cache), and
+# smallest number of samples at a time.
+# speed only: results do not depend on them
+_CHUNK_ENTRIES, _MIN_CHUNK_SIZE = 2**18, 16
 
 Block = tuple[Any, Mask | None]
 
 
 class Parts(NamedTuple):
-    """What the samples ask of the dictionary: sums, so that those of several blocks add up.
+    """Sums over samples from which the dictionary is updated; those of several blocks add up.
 
     Attributes
     ----------
     neg : array of shape (F, K)
-        The part of the objective's derivative in W that is negative.
+        Negative part of the derivative of the objective in W, as a nonnegative array.
     pos : array of shape (F, K) or (K,)
-        The part that is positive.
+        Positive part of the derivative.
     square, shared : array of shape (K,)
-        What the codes' penalty adds to the latter: ``square`` times W, and the same number for
-        all entries of a column.
+        Contribution of the penalty of the codes to the positive part: ``square`` times W, and
+        ``shared`` in all entries of a column.
 
     Examples
     --------
@@ -57,31 +59,30 @@ class Parts(NamedTuple):
     shared: Array
 
     def plus(self, other: "Parts") -> "Parts":
-        """Return the sums over the samples of both."""
+        """Return the sum of two blocks."""
         return Parts(*(one + two for one, two in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
 class BatchMultiplicative:
-    """All codes, then the dictionary, each where a separable majoriser is least.
+    """Minimise the mean of d(v | W h) + omega(h) by multiplicative updates of H and W in turn.
 
-    [D] calls it Batch. Neither half of a round raises the mean of d(v | W h) + omega(h): the
-    exponents are those of Fevotte and Idier, and half-quadratic weights majorise the losses of
-    robust statistics. Each block of samples is asked by itself for its codes and its
-    :class:`Parts`; only the sums of the latter are needed to move W.
+    [D] calls this method Batch. Each update minimises a separable majoriser, so the objective
+    never increases: the exponents are those of Fevotte and Idier, and half-quadratic weights
+    majorise robust losses. Blocks of samples are independent: each computes its codes and its
+    :class:`Parts`, and W is updated from the sum of the latter.
 
     Parameters
     ----------
     loss : Divergence
         The loss d.
     constraint : Prox
-        The set of the dictionary's columns. Those with a ``gauge`` are met by rescaling a column
-        and its codes inversely; a box by clipping.
+        The set of each column. If it has a ``gauge``, columns are scaled and their codes scaled
+        inversely; columns in a box are clipped.
     code_l1, code_l2 : float
-        Weights of the codes' penalty omega. Where columns are rescaled, the set needs a
-        ``price``, too.
+        Weights of the penalty omega of the codes. Scaled columns then also need a ``price``.
     frozen : int
-        Number of leading columns of W that never change.
+        Number of leading columns of W that are fixed.
 
     References
     ----------
@@ -111,14 +112,14 @@ class BatchMultiplicative:
     def __post_init__(self) -> None:
         if not (self._rescales or isinstance(self.constraint, Box)):
             raise ParameterError(
-                "multiplicative updates need a constraint that columns can be scaled into, or a "
-                f"box, got {self.constraint!r}. Use 'l2-ball', 'l1-ball', 'simplex', "
-                "'elastic-net-ball', 'nonnegative' or 'box'."
+                "constraint must be a set that columns can be scaled into, or a box, got "
+                f"{self.constraint!r}. Use 'l2-ball', 'l1-ball', 'simplex', 'elastic-net-ball', "
+                "'nonnegative' or 'box'."
             )
         if self._rescales and self._penalised and not hasattr(self.constraint, "price"):
             raise ParameterError(
-                "a penalty of the codes needs components in an l1 ball, an l2 ball, a simplex or "
-                f"a box here, got the constraint {self.constraint!r}. Use one of these."
+                "constraint must be an l1 ball, an l2 ball, a simplex or a box if the codes are "
+                f"penalised, got {self.constraint!r}. Use one of these."
             )
 
     @property
@@ -130,30 +131,30 @@ class BatchMultiplicative:
         return bool(self.code_l1 or self.code_l2)
 
     def start(self, blocks: Iterable[Block], W: Array) -> tuple[Array, Array]:
-        """Return W on the border of its set, and equal codes for each sample."""
+        """Return W on the boundary of its set, and uniform codes for each sample."""
         W = self.place(W)
         return W, np.asfortranarray(
             np.hstack([self.begin(V, W, observed) for V, observed in blocks])
         )
 
     def place(self, W: Array) -> Array:
-        """Return W on the border of its set, without zeros where the loss has no use for them."""
-        # a zero would stay one, and a row of them would keep the loss infinite
-        raised = np.maximum(W, lowest(W, self.loss))
+        """Return W on the boundary of its set, and positive if the loss requires that."""
+        # Multiplicative updates cannot change zeros; a zero row keeps some losses infinite.
+        raised = np.maximum(W, smallest_entries(W, self.loss))
         return self._placed(np.where(self._free(W), raised, W))[0]
 
     def begin(self, V: Any, W: Array, observed: Mask | None = None) -> Array:
-        """Return the codes of a block to begin with: equal ones for each sample."""
+        """Return the initial codes of a block, uniform for each sample."""
         return make_divergence_problem(self.loss, V, W, observed).start()
 
     def in_round(self, number: float) -> Self:
-        """Return the method for a round; here all are alike."""
+        """Return the method for an iteration; here it is always the same."""
         return self
 
     def sweep(self, blocks: Iterable[Block], W: Array, H: Array) -> tuple[Array, Array]:
-        """Return dictionary and codes after one round over all samples.
+        """Return dictionary and codes after one iteration over all samples.
 
-        The columns of H belong to those of the blocks, one block after the other.
+        The columns of H are the codes of the blocks in their order.
         """
         H, begin = H.copy(order="F"), 0
         total: Any = None
@@ -177,27 +178,27 @@ class BatchMultiplicative:
         return new
 
     def parts(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Parts:
-        """Return the sums over a block's samples that the dictionary is moved by."""
+        """Return the sums over the samples of a block from which W is updated."""
         neg, pos = np.zeros_like(W), np.zeros(W.shape[1], W.dtype)
         for columns, problem in self._pieces(V, W, observed, H):
             less, more = problem.split_in_dictionary(take_columns(H, columns))
             neg, pos = neg + less, pos + more
-        nothing = np.zeros(W.shape[1], W.dtype)
+        zeros = np.zeros(W.shape[1], W.dtype)
         if not (self._rescales and self._penalised and H.size):
-            return Parts(neg, pos, nothing, nothing)
-        n, price = H.shape[1], priced(H, self.constraint, self.code_l1, self.code_l2)
-        return Parts(neg, pos + n * price.flat, n * price.square, n * price.shared)
+            return Parts(neg, pos, zeros, zeros)
+        n, slopes = H.shape[1], penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
+        return Parts(neg, pos + n * slopes.flat, n * slopes.square, n * slopes.shared)
 
     def move(self, W: Array, parts: Parts) -> tuple[Array, Array]:
-        """Return W after one update, and the sizes by which its codes are to be multiplied."""
-        bend = parts.square * W + parts.shared
-        factors = rescale(parts.neg, parts.pos, self.loss.growth, 0.0, bend)
-        # the majoriser falls all the way to its minimum: stopping early is a descent, too
-        least = np.minimum(W, lowest(W, self.loss))
+        """Return W after one update, and the factors by which its codes have to be multiplied."""
+        penalty = parts.square * W + parts.shared
+        factors = rescale(parts.neg, parts.pos, self.loss.growth, 0.0, penalty)
+        # The majoriser is convex, so any point between W and its minimum decreases it, too.
+        least = np.minimum(W, smallest_entries(W, self.loss))
         return self._placed(np.where(self._free(W), np.maximum(W * factors, least), W))
 
     def objective(self, blocks: Iterable[Block], W: Array, H: Array) -> float:
-        """Return the mean loss of the samples, with the penalty of their codes."""
+        """Return the mean loss of the samples plus the penalty of their codes."""
         begin, total = 0, 0.0
         for V, observed in blocks:
             mine = H[:, begin : begin + V.shape[1]]
@@ -212,10 +213,10 @@ class BatchMultiplicative:
         return problem.value(problem.model(H), H)
 
     def _placed(self, W: Array) -> tuple[Array, Array]:
-        """Return W with its free columns in the set, and by how much they were too large."""
+        """Return W with its free columns in the set, and their gauges before."""
         free = self._free(W)
         if self._rescales:
-            size = sizes(W, self.constraint, free)
+            size = column_gauges(W, self.constraint, free)
             return np.asfortranarray(W / size), size
         placed = np.where(free, self.constraint.prox(W), W)
         return np.asfortranarray(placed), np.ones(W.shape[1], W.dtype)
@@ -225,19 +226,20 @@ class BatchMultiplicative:
         return free
 
     def _width(self, W: Array) -> int:
-        """Return how many numbers of work a sample takes."""
+        """Return the number of work entries per sample."""
         return int(max(W.shape))
 
     def _pieces(
         self, V: Any, W: Array, observed: Mask | None, H: Array | None = None
     ) -> Iterator[tuple[Indices | slice, DivergenceProblem]]:
-        """Yield the problems of a few samples at a time, without those whose codes H are zero.
+        """Yield the problems of chunks of samples, without samples whose codes H are 0.
 
-        They stay zero and ask nothing of W; but the derivative of a loss may be infinite there.
+        Those stay 0 and do not affect W, but the derivative of the loss may be infinite there.
         """
         whole = make_divergence_problem(self.loss, V, W, observed, self.code_l1, self.code_l2)
         B = V.shape[1]
-        size = max(B, 1) if sparse.issparse(V) else max(16, _ENTRIES // self._width(W))
+        size = max(_MIN_CHUNK_SIZE, _CHUNK_ENTRIES // self._width(W))
+        size = max(B, 1) if sparse.issparse(V) else size
         for begin in range(0, B, size):
             columns: Indices | slice = slice(begin, min(begin + size, B))
             if H is not None and not (alive := H[:, columns].any(axis=0)).all():

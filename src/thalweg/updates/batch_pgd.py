@@ -1,4 +1,4 @@
-"""Batch factorisation by projected gradient: BPGD."""
+"""Batch factorisation by projected gradient steps: BPGD [O]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,25 +13,25 @@ from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.updates import Factors
-from thalweg.updates._batch_sums import Sums, fill
+from thalweg.updates._batch_sums import Sums, fill_missing
 
 __all__ = ["BatchPgd"]
 
 
 @dataclass(frozen=True)
 class BatchPgd:
-    """One descent step on codes, outliers and dictionary in turn: [O] (S-8)-(S-10).
+    """Take one step on codes, outliers and dictionary in turn: [O] (S-8)-(S-10).
 
     Parameters
     ----------
     outliers, penalty, constraint : Prox
-        Functions of the outliers, of the codes, and of the dictionary's columns.
+        Penalties of the outliers, of the codes, and of the columns of the dictionary.
     l1, l2 : float
-        Elastic-net weights on the dictionary, beside the mean loss of a sample.
+        Elastic-net weights on the dictionary, relative to the mean loss of the samples.
     frozen : int
-        So many first columns of the dictionary never change.
+        Number of leading columns of the dictionary that are fixed.
     kappa : float
-        Step sizes times their Lipschitz bounds, in (0, 1].
+        Step sizes times their Lipschitz constants, in (0, 1].
 
     Examples
     --------
@@ -58,24 +58,24 @@ class BatchPgd:
     kappa: float = 0.7
 
     def start(self, V: Array, W: Array, observed: Mask | None) -> Factors:
-        """Return the state before the first step: codes of ridge least squares, no outliers."""
+        """Return the initial state: ridge codes, zero outliers."""
         H = ridge_codes(V, W, observed, self.penalty)
-        return Factors(W, H, fill(np.zeros_like(V), V, W @ H, observed))
+        return Factors(W, H, fill_missing(np.zeros_like(V), V, W @ H, observed))
 
     def advance(self, V: Array, state: Factors, observed: Mask | None) -> Factors:
-        """Return the state after one round."""
+        """Return the state after one iteration."""
         return self.move(*self.visit(V, state, observed))
 
     def visit(self, V: Array, state: Factors, observed: Mask | None) -> tuple[Factors, Sums]:
-        """Take the steps on codes and outliers; return what they ask of the dictionary."""
+        """Take the steps on codes and outliers; return the sums for the dictionary."""
         W, H, R = state
         tiny = float(np.finfo(V.dtype).tiny)
         eta = self.kappa / max(float(np.linalg.norm(W, 2)) ** 2, tiny)
         H = self.penalty.prox(H - eta * (W.T @ (W @ H + R - V)), eta)  # (S-8)
-        left = V - W @ H
+        residual = V - W @ H
         if observed is not None:
-            left *= observed
-        R = fill(self.outliers.prox(left), V, W @ H, observed)  # (S-9)
+            residual *= observed
+        R = fill_missing(self.outliers.prox(residual), V, W @ H, observed)  # (S-9)
         return Factors(W, H, R), Sums(H @ H.T, (W @ H + R - V) @ H.T, V.shape[1])
 
     def merge(self, sums: Sequence[Sums]) -> Sums:
@@ -87,7 +87,7 @@ class BatchPgd:
         W, slope = state.W, sums.B
         l1, l2 = (sums.n * weight for weight in (self.l1, self.l2))
         tiny = float(np.finfo(W.dtype).tiny)
-        size = float(np.hypot.reduce(sums.A, axis=None))  # whose squares may be out of range
+        size = float(np.hypot.reduce(sums.A, axis=None))  # without overflow of the squares
         eta = self.kappa / max(size + l2, tiny)
         moved = self.constraint.prox(W - eta * (slope + l1 + l2 * W), eta)  # (S-10)
         return state._replace(W=np.where(np.arange(W.shape[1]) < self.frozen, W, moved))

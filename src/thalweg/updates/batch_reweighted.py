@@ -1,4 +1,4 @@
-"""Batch factorisation under a robust loss by reweighted least squares, from sums over blocks."""
+"""Batch factorisation under a robust loss by iteratively reweighted least squares."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
@@ -14,32 +14,34 @@ from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.encoders.newton import quadratic_minimum
 from thalweg.errors import ParameterError
 from thalweg.solvers.nnls import nnls, prepare
-from thalweg.updates.atom_scaling import priced
+from thalweg.updates.atom_scaling import penalty_slopes
 from thalweg.updates.batch_multiplicative import BatchMultiplicative
 
 __all__ = ["BatchReweighted", "Quadratics"]
 
-# The floor of the residuals in the first round, as a share of the sample's mean entry, and what is
-# left of it a round later. Higher floors end in the minima of least squares, faster falls in those
-# near the start (0.03 to 1 and 0.6 to 0.97 were tried on data with and without outliers).
-_FIRST, _COOLING = 0.1, 0.97
-# A share of the mean diagonal that keeps a matrix of few samples from being singular.
+# Smoothing width of the loss in the first iteration, in units of the mean absolute entry of the
+# sample, and its factor per iteration. Larger widths end in minima of least squares, smaller
+# factors in minima near the initial point. 0.03..1 and 0.6..0.97 were tried, with and without
+# outliers.
+# benchmarks: divergences
+_INITIAL_SMOOTHING, _SMOOTHING_FACTOR = 0.1, 0.97
+# Ridge, in units of the mean diagonal entry, that keeps the matrix of few samples definite.
 _RIDGE = 1e-11
-# Sweeps over the entries of a row that has bounds on both sides.
+# Coordinate sweeps over the entries of a row with bounds on both sides.
 _SWEEPS = 20
 
 
 class Quadratics(NamedTuple):
-    """What the samples ask of the dictionary: sums, so that those of several blocks add up.
+    """Sums over samples from which the dictionary is updated; those of several blocks add up.
 
     Attributes
     ----------
     A : array of shape (F, K, K) or (K, K)
-        Of w h h', for each row of W or for all.
+        Sum of w h h', with weights w for each row of W or shared by all.
     slope : array of shape (F, K)
-        The derivative of the objective in W, with what the codes' penalty adds.
+        Derivative of the objective in W, including the penalty of the codes.
     bend : array of shape (K,)
-        What the penalty adds to the diagonal of each matrix of A.
+        Contribution of the penalty to the diagonal of A.
 
     Examples
     --------
@@ -55,25 +57,26 @@ class Quadratics(NamedTuple):
     bend: Array
 
     def plus(self, other: "Quadratics") -> "Quadratics":
-        """Return the sums over the samples of both; a block without gaps may share its A."""
+        """Return the sum of two blocks; A may have one matrix in one of them, F in the other."""
         return Quadratics(*(one + two for one, two in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
 class BatchReweighted(BatchMultiplicative):
-    """All codes, then the dictionary, each where weighted least squares are least.
+    """Minimise the mean of d(v | W h) + omega(h) by weighted least squares in H and W in turn.
 
-    For a robust loss f(u) of the residual, w u^2 / 2 with w = f'(u) / u majorises f up to a
-    constant. Codes and rows of W minimise these squares exactly, over h >= 0 and w >= 0 ::
+    For a robust loss f(u) of the residual u, w u^2 / 2 with w = f'(u) / u majorises f up to a
+    constant. Codes and rows of W minimise the weighted squares exactly over nonnegative values ::
 
         argmin_h sum_f w_f (v_f - (W h)_f)^2 / 2 + omega(h).
 
-    Multiplicative updates minimise a separable majoriser of the same squares instead. Under the l1
-    distance that fails: the weight of an entry that fits is all but infinite, and holds every code
-    of its sample and every entry of its row where they are. Here such an entry takes one degree
-    of freedom. Below a floor the distance is a parabola; the floor falls from round to round.
-    Neither half of a round raises the mean of the smoothed loss, nor does a lower floor: it is an
-    upper bound that falls to the loss itself.
+    Multiplicative updates minimise a separable majoriser of the same squares. That fails under the
+    l1 distance: the weight of an exactly fitted entry is almost infinite, and fixes all codes of
+    its sample and all entries of its row. Here such an entry takes one degree of freedom only.
+
+    Residuals below a smoothing width have a quadratic loss, and the width decreases in each
+    iteration. The smoothed loss is an upper bound of the loss that decreases with the width, so
+    the mean of the smoothed loss never increases.
 
     Parameters
     ----------
@@ -82,8 +85,8 @@ class BatchReweighted(BatchMultiplicative):
     constraint, code_l1, code_l2, frozen
         As in :class:`thalweg.updates.batch_multiplicative.BatchMultiplicative`.
     smoothing : float
-        The floor, as a share of the loss of a sample by itself: of its mean entry under the l1
-        distance, of its length under l2. With 0 :meth:`objective` is the loss itself.
+        Smoothing width, in units of the mean absolute entry of a sample under the l1 distance, and
+        of its norm under l2. With 0, :meth:`objective` is the loss itself.
 
     Examples
     --------
@@ -102,27 +105,27 @@ class BatchReweighted(BatchMultiplicative):
     name: ClassVar[str] = "batch-reweighted"
 
     loss: HalfQuadratic = field(default_factory=L1)
-    smoothing: float = _FIRST
+    smoothing: float = _INITIAL_SMOOTHING
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.loss, HalfQuadratic):
             raise ParameterError(
-                f"loss must be 'l1', 'l2' or 'huber' for reweighted least squares, got "
-                f"{self.loss!r}. Use multiplicative updates for other losses."
+                f"loss must be 'l1', 'l2' or 'huber', got {self.loss!r}. Use multiplicative "
+                "updates for other losses."
             )
 
     def in_round(self, number: float) -> Self:
-        """Return the method with the floor of a round; after infinitely many it is 0."""
-        return replace(self, smoothing=_FIRST * _COOLING**number)
+        """Return the method with the smoothing width of an iteration; 0 for infinity."""
+        return replace(self, smoothing=_INITIAL_SMOOTHING * _SMOOTHING_FACTOR**number)
 
     def encode(self, V: Array, W: Array, H: Array, observed: Mask | None = None) -> Array:
         """Return the codes of a block after one update."""
         new = H.copy(order="F")
         for columns, problem in self._pieces(V, W, observed, self._filled(V, observed)):
             old = take_columns(H, columns)
-            weights, pull = self._pull(problem, old)
-            slope = times(W.T, pull) + W.dtype.type(self.code_l1)
+            weights, weighted = self._weighted(problem, old)
+            slope = times(W.T, weighted) + W.dtype.type(self.code_l1)
             slope += W.dtype.type(self.code_l2) * old
             new.T[columns] = quadratic_minimum(problem, old, slope, weights).T
         return new
@@ -130,23 +133,23 @@ class BatchReweighted(BatchMultiplicative):
     def parts(  # type: ignore[override]
         self, V: Array, W: Array, H: Array, observed: Mask | None = None
     ) -> Quadratics:
-        """Return the sums over a block's samples that the dictionary is moved by."""
+        """Return the sums over the samples of a block from which W is updated."""
         F, K = W.shape
         A, slope, bend = np.zeros((K, K), W.dtype), np.zeros((F, K), W.dtype), np.zeros(K, W.dtype)
         for columns, problem in self._pieces(V, W, observed, self._filled(V, observed)):
             codes = take_columns(H, columns)
-            weights, pull = self._pull(problem, codes)
+            weights, weighted = self._weighted(problem, codes)
             A = _with_squares(A, weights, codes, F)
-            slope += times(pull, codes.T)
+            slope += times(weighted, codes.T)
         if self._rescales and self._penalised and H.size:
-            n, price = H.shape[1], priced(H, self.constraint, self.code_l1, self.code_l2)
-            # a square of a sum bends by at most the number of its terms
-            bend += n * (price.square + F * self.constraint.price[0] * price.shared)  # type: ignore[attr-defined]
-            slope += n * (price.flat + price.shared + price.square * W)
+            n, slopes = H.shape[1], penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
+            # The Hessian of (sum of F terms)^2 / 2 is at most F times the identity.
+            bend += n * (slopes.square + F * self.constraint.price[0] * slopes.shared)  # type: ignore[attr-defined]
+            slope += n * (slopes.flat + slopes.shared + slopes.square * W)
         return Quadratics(A, slope, bend)
 
     def move(self, W: Array, parts: Quadratics) -> tuple[Array, Array]:  # type: ignore[override]
-        """Return W after one update, and the sizes by which its codes are to be multiplied."""
+        """Return W after one update, and the factors by which its codes have to be multiplied."""
         free = self._free(W)
         A = parts.A[..., free[:, None] & free].reshape(*parts.A.shape[:-2], free.sum(), -1).copy()
         diagonal = np.einsum("...kk->...k", A)
@@ -157,7 +160,7 @@ class BatchReweighted(BatchMultiplicative):
         return self._placed(new)
 
     def _values(self, problem: DivergenceProblem, H: Array) -> Array:
-        """Return the smoothed objective of each sample, without gaps."""
+        """Return the smoothed objective of each sample over its observed entries."""
         residual = problem.residual(problem.model(H))
         each = self.loss.smoothed(residual, self._floor(problem))
         if problem.observed is not None and len(each) > 1:
@@ -165,10 +168,10 @@ class BatchReweighted(BatchMultiplicative):
         values: Array = np.sum(each, axis=0, dtype=np.float64) + problem.cost(H)
         return values
 
-    def _pull(self, problem: DivergenceProblem, H: Array) -> tuple[Array, Array]:
-        """Return the weights at some codes, zero at gaps, and weights times residuals."""
+    def _weighted(self, problem: DivergenceProblem, H: Array) -> tuple[Array, Array]:
+        """Return the weights at codes H, 0 at missing entries, and the weighted residuals."""
         residual = problem.residual(problem.model(H))
-        # larger weights would leave nothing but rounding of the other entries
+        # With larger weights the other entries would be lost in rounding errors.
         least = float(np.finfo(residual.dtype).eps) ** 0.5
         weights = self.loss.weights(residual, self._floor(problem, least))
         if problem.observed is not None:
@@ -176,7 +179,7 @@ class BatchReweighted(BatchMultiplicative):
         return weights, weights * residual
 
     def _floor(self, problem: DivergenceProblem, least: float = 0.0) -> Array:
-        """Return the residual below which the loss is smoothed, for each sample."""
+        """Return the smoothing width of each sample."""
         data = np.abs(problem.residual(np.zeros_like(problem.V)))
         whole = self.loss.smoothed(data, np.zeros((1, data.shape[1]), data.dtype))
         count: Any = len(whole)
@@ -186,14 +189,14 @@ class BatchReweighted(BatchMultiplicative):
         return floor.astype(data.dtype)[None]
 
     def _filled(self, V: Array, observed: Mask | None) -> Array:
-        """Return the entries observed; samples of nothing keep their codes of zero."""
+        """Return V with 0 at missing entries; samples that are 0 keep zero codes."""
         return V if observed is None else V * observed
 
     def _width(self, W: Array) -> int:
         return int(max(len(W), W.shape[1] ** 2))
 
     def _bounded(self, A: Array, W: Array, slope: Array) -> Array:
-        """Return the rows after sweeps over their entries, each minimised within its bounds."""
+        """Return the rows after coordinate sweeps, with each entry minimised within its bounds."""
         W, slope = W.copy(), slope.copy()
         for _ in range(_SWEEPS):
             for k in range(W.shape[1]):
@@ -206,7 +209,7 @@ class BatchReweighted(BatchMultiplicative):
 
 
 def _with_squares(A: Array, weights: Array, H: Array, F: int) -> Array:
-    """Return A plus the sum of w h h' over the samples, one for all rows where w is shared."""
+    """Return A plus the sum of w h h' over the samples; one matrix if all rows share w."""
     rows = np.ascontiguousarray(H.T)
     if len(weights) == 1:
         shared: Array = A + (weights * H) @ rows
@@ -218,7 +221,7 @@ def _with_squares(A: Array, weights: Array, H: Array, F: int) -> Array:
 
 
 def _unbounded(A: Array, W: Array, slope: Array) -> Array:
-    """Return the nonnegative rows where the quadratics with this slope at W are least."""
+    """Return the nonnegative rows that minimise the quadratics with this slope at W."""
     linear = W @ A if A.ndim == 2 else np.einsum("fkl,fl->fk", A, W)
     rows: Array = nnls(prepare(A), (linear - slope).T)[0].T
     return rows

@@ -1,4 +1,4 @@
-"""The dictionary stands for all that came before: the ONMF of Cao et al."""
+"""The ONMF of Cao et al.: factorise the weighted dictionary together with each batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,23 +11,24 @@ from thalweg.encoders import Codes
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates.atom_scaling import sizes
+from thalweg.updates.atom_scaling import column_gauges
 
 __all__ = ["CaoONMF", "CaoState"]
 
-# A zero cannot be multiplied: codes and atoms begin at no less than this share of their mean.
-_SEED = 1e-3
+# Initial codes and atoms are at least this share of their mean, since multiplicative updates cannot
+# change zeros.
+_MIN_ENTRY_SHARE = 1e-3
 
 
 class CaoState(NamedTuple):
-    """What is kept of the samples so far.
+    """Statistics of all samples so far.
 
     Attributes
     ----------
     A : array of shape (K, K)
         Sum of h h', in the coordinates of the latest dictionary.
     objective : array of shape ()
-        Mean loss of the samples, each at the dictionary that it met.
+        Mean loss of the samples, each with the dictionary of its time.
     n_samples : array of shape ()
         Number of samples.
 
@@ -46,20 +47,21 @@ class CaoState(NamedTuple):
 
 @dataclass(frozen=True)
 class CaoONMF:
-    """argmin over W, H >= 0 of |[W_old L, V] - W H|^2/2: [R] (36).
+    """Compute argmin_{W, H >= 0} |[W_old L, V] - W H|^2/2: [R] (36).
 
-    The samples so far are taken to be W_old H_old, and L, the norms of the rows of H_old, makes
-    W_old as heavy as they are. The new codes of the old samples are G H_old with
-    G = H_1 L^-1 ([R] (37)), so that L needs the products of the rows of H_old only: K^2 numbers
-    in place of the n K of the paper. ([R] IV-A takes the *columns* of H_old, one for each
-    sample.) Codes and dictionary take turns with the updates of Lee and Seung.
+    W_old H_old stands for the earlier samples, and L, the diagonal matrix of the norms of the rows
+    of H_old, gives W_old their weight. The new codes of the old samples are G H_old with
+    G = H_1 L^-1 ([R] (37)). So L needs the K^2 inner products of the rows of H_old only, not the
+    n K codes of the paper. ([R] IV-A prints the *columns* of H_old, one for each sample.) Codes and
+    dictionary are updated in turn by the rules of Lee and Seung.
 
     Parameters
     ----------
     constraint : Prox
-        A set with a ``gauge``: atoms are scaled onto its border, all codes inversely.
+        A set with a ``gauge``: atoms are scaled onto its boundary, all codes inversely.
     tol, max_iter : float, int
-        Relative decrease in a round below which the updates of a batch end, and their cap.
+        The updates of a batch stop at this relative decrease of the objective in an iteration,
+        or after ``max_iter`` iterations.
 
     Examples
     --------
@@ -87,9 +89,9 @@ class CaoONMF:
     def step(
         self, W: Array, state: CaoState, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, CaoState]:
-        """Factorise the dictionary and the batch together.
+        """Factorise the weighted dictionary and the batch jointly.
 
-        Gaps need no mark here: the outliers make V - R equal to W H over them.
+        ``observed`` is not needed, since V - R equals W H at missing entries.
         """
         n, K = V.shape[1], W.shape[1]
         if n == 0:
@@ -97,7 +99,7 @@ class CaoONMF:
         weights = np.sqrt(np.diag(state.A))
         M = np.hstack([W * weights, V - codes.R])
         W, H = self.factorise(M, W, np.hstack([np.diag(weights), codes.H]))
-        size = sizes(W, self.constraint, np.ones(K, np.bool_))
+        size = column_gauges(W, self.constraint, np.ones(K, np.bool_))
         W, H = np.asfortranarray(W / size), H * size[:, None]
         moved = np.divide(H[:, :K], weights, out=np.zeros_like(state.A), where=weights > 0)
         total = state.n_samples + float(n)
@@ -106,8 +108,8 @@ class CaoONMF:
         return W, CaoState(A, np.asarray(mean), np.asarray(total))
 
     def factorise(self, M: Array, W: Array, H: Array) -> tuple[Array, Array]:
-        """Return factors of M with a lower error than the given ones."""
-        W, H = _seeded(W), _seeded(H)
+        """Return factors of M, starting from W and H."""
+        W, H = _positive(W), _positive(H)
         square, value = 0.5 * float(np.vdot(M, M)), np.inf
         for _ in range(self.max_iter):
             H = H * rescale(W.T @ M, (W.T @ W) @ H, (1.0, 0.0))
@@ -119,18 +121,18 @@ class CaoONMF:
         return W, H
 
     def merge(self, states: Sequence[CaoState]) -> CaoState:
-        """Return the sum of several states, of one and the same dictionary."""
+        """Return the sum of several states with the same dictionary."""
         total = sum((s.n_samples for s in states), np.zeros(()))
         mean = sum((s.objective * s.n_samples for s in states), np.zeros(()))
         A: Array = np.sum([s.A for s in states], axis=0)
         return CaoState(A, np.asarray(mean / max(total, 1.0)), np.asarray(total))
 
     def objective(self, W: Array, state: CaoState) -> float:
-        """Return the mean loss of the samples so far; W has no part in it."""
+        """Return the mean loss of the samples so far, which does not depend on W."""
         return float(state.objective)
 
 
-def _seeded(X: Array) -> Array:
-    """Return X with zeros raised to a small share of the mean."""
-    raised: Array = np.maximum(X, X.dtype.type(_SEED) * X.mean())
+def _positive(X: Array) -> Array:
+    """Return X with its zeros raised to a small share of the mean."""
+    raised: Array = np.maximum(X, X.dtype.type(_MIN_ENTRY_SHARE) * X.mean())
     return raised

@@ -1,4 +1,4 @@
-"""Multiplicative updates of the latest codes and of the dictionary together: INMF and INMF-VC."""
+"""Joint multiplicative updates of the latest codes and of the dictionary: INMF and INMF-VC."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,47 +13,50 @@ from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
 from thalweg.updates._running_means import merge_means
-from thalweg.updates.atom_scaling import rescaled
+from thalweg.updates.atom_scaling import rescale_columns
 from thalweg.updates.surrogate import Statistics, Surrogate
 
 __all__ = ["Incremental"]
 
-# A zero cannot be multiplied: codes and atoms begin at no less than this share of their mean.
-_SEED = 1e-6
-# Keeps the Gram matrix of dependent atoms invertible, relative to its trace.
+# Initial codes and atoms are at least this share of the mean of their column, since multiplicative
+# updates cannot change zeros.
+_MIN_ENTRY_SHARE = 1e-6
+# Ridge, in units of the trace, that keeps the Gram matrix of dependent atoms invertible.
 _RIDGE = 1e-12
-# How often a step on the volume is shortened by half.
-_HALVINGS = 8
+# Maximum number of halvings of a step on the volume.
+_MAX_HALVINGS = 8
 
 
 @dataclass(frozen=True)
 class Incremental:
-    """argmin over W and the latest codes of the mean of |v - W h|^2/2 + mu log volume(W).
+    """Compute argmin_{W, H} of the mean of |v - W h|^2/2 + mu log volume(W), H the latest codes.
 
-    Codes of earlier samples are kept, in the two matrices of
-    :class:`thalweg.updates.surrogate.Surrogate`. The latest codes and W take turns with the
-    updates of Lee and Seung ([R] (40)), until the objective settles. A factor 0/0, at which (40)
-    fails, is 1. The volume is the root of det(W'W), |det W| if W is square ([R] (41)): the two
-    signs of the gradient of its logarithm, W (W'W)^-1, join the two sides of the fraction.
+    Codes of earlier samples are fixed, in the statistics of
+    :class:`thalweg.updates.surrogate.Surrogate`. The latest codes and W are updated in turn by the
+    rules of Lee and Seung ([R] (40)) until the objective converges. A factor 0/0, which (40) leaves
+    undefined, is 1. The volume is sqrt(det(W'W)), which is |det W| for square W ([R] (41)). The
+    positive and negative parts of the gradient of its logarithm, W (W'W)^-1, are added to the
+    denominator and the numerator of the update.
 
-    The weight mu is relative to the least eigenvalue of W A W', A the mean of h h': the mean
-    square of the model in its weakest direction. Shrunk by s in that direction, W loses
-    eigenvalue s^2/2 and gains mu log(1 - s), which has a minimum only for mu below a quarter of
-    the eigenvalue. While there are fewer samples than atoms the eigenvalue is 0, and so is mu.
+    mu is in units of the smallest eigenvalue lambda of W A W', with A the mean of h h': the mean
+    square of the model in its weakest direction. If W shrinks by s in that direction, the loss
+    grows by lambda s^2 / 2, and the volume term changes by mu log(1 - s); the sum has a minimum
+    only for mu < lambda / 4. With fewer samples than atoms lambda and mu are 0.
 
     Parameters
     ----------
     constraint : Prox
-        A set with a ``gauge``: atoms are scaled onto its border, past codes inversely.
+        A set with a ``gauge``: atoms are scaled onto its boundary, past codes inversely.
     forgetting, fade : float
         Weights of earlier samples, as in :class:`thalweg.updates.surrogate.Surrogate`.
-        ``forgetting`` is S_old of [R] (39) when samples come one by one; ``fade`` is L - 1 of
-        the amnesic average [R] (42).
+        ``forgetting`` is S_old of [R] (39) for batches of one sample; ``fade`` is L - 1 of the
+        amnesic average [R] (42).
     volume, decay : float
-        mu is volume exp(-decay t) times the eigenvalue after t samples; delta and tau of
-        [R] IV-D. A ``volume`` below 1/4 keeps the volume from collapsing.
+        mu = volume exp(-decay t) lambda after t samples: delta and tau of [R] IV-D. With
+        ``volume`` below 1/4 the volume does not collapse.
     tol, max_iter : float, int
-        Relative decrease in a round below which the updates of a batch end, and their cap.
+        The updates of a batch stop at this relative decrease of the objective in an iteration,
+        or after ``max_iter`` iterations.
 
     Examples
     --------
@@ -82,19 +85,19 @@ class Incremental:
         return self._means.init(W)
 
     def absorb(self, state: Statistics, V: Array, codes: Codes) -> Statistics:
-        """Return the statistics with a batch taken in."""
+        """Return the statistics after a batch."""
         return self._means.absorb(state, V, codes)
 
     def step(
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Statistics]:
-        """Find the codes of the batch and the dictionary together.
+        """Update the codes of the batch and the dictionary jointly.
 
-        Gaps need no mark here: the outliers make V - R equal to W H over them.
+        ``observed`` is not needed, since V - R equals W H at missing entries.
         """
         if V.shape[1] == 0:
             return W, state
-        clean, H, W = V - codes.R, _seeded(codes.H), _seeded(W)
+        clean, H, W = V - codes.R, _positive(codes.H), _positive(W)
         joint = self.absorb(state, V, codes._replace(H=H))
         mu = self._weight(W, joint)
         value = self._objective(W, joint, mu)
@@ -105,11 +108,11 @@ class Incremental:
             previous, value = value, self._objective(W, joint, mu)
             if previous - value <= self.tol * abs(previous):
                 break
-        return rescaled(W, joint, self.constraint, np.ones(W.shape[1], np.bool_))
+        return rescale_columns(W, joint, self.constraint, np.ones(W.shape[1], np.bool_))
 
     def minimise(self, W: Array, state: Statistics) -> Array:
-        """Return the dictionary after multiplicative updates, all codes kept."""
-        W = _seeded(W)
+        """Return the dictionary after multiplicative updates with fixed codes."""
+        W = _positive(W)
         mu = self._weight(W, state)
         value = self._objective(W, state, mu)
         for _ in range(self.max_iter):
@@ -124,11 +127,11 @@ class Incremental:
         return merge_means(states)
 
     def objective(self, W: Array, state: Statistics) -> float:
-        """Return the mean loss of all samples at W, with the volume's part."""
+        """Return the mean loss of all samples at W plus the volume term."""
         return self._objective(W, state, self._weight(W, state))
 
     def _objective(self, W: Array, state: Statistics, mu: float) -> float:
-        # the transposes are contiguous in memory
+        # The transposes are contiguous in memory.
         smooth = 0.5 * np.vdot(W.T @ W, state.A) - np.vdot(W.T, state.B.T)
         loss = float(smooth + state.constant)
         return loss + mu * 0.5 * float(np.linalg.slogdet(_gram(W))[1]) if mu else loss
@@ -138,7 +141,7 @@ class Incremental:
         return Surrogate(forgetting=self.forgetting, fade=self.fade)
 
     def _weight(self, W: Array, state: Statistics) -> float:
-        """Return mu, which stays what it is while the updates of a batch go on."""
+        """Return mu, which is constant during the updates of a batch."""
         delta = self.volume * exp(-self.decay * float(state.n_samples))
         return delta * _weakest(W, state.A) if delta else 0.0
 
@@ -149,7 +152,7 @@ class Incremental:
         product = (state.A @ W.T).T
         factors = _ratio(state.B + np.maximum(-slope, 0), product + np.maximum(slope, 0))
         value = self._objective(W, state, mu)
-        for halved in range(_HALVINGS):  # the logarithm of a volume is not convex
+        for halved in range(_MAX_HALVINGS):  # the logarithm of the volume is not convex
             tried = W * factors ** W.dtype.type(0.5**halved)
             if self._objective(tried, state, mu) <= value:
                 return tried
@@ -157,25 +160,25 @@ class Incremental:
 
 
 def _weakest(W: Array, A: Array) -> float:
-    """Return the least of the K eigenvalues of W A W', 0 if it is one of rounding errors only."""
+    """Return the smallest of the K eigenvalues of W A W', or 0 if it is a rounding error."""
     R: Any = np.linalg.qr(W.astype(np.float64), mode="r")
     if R.shape[0] < R.shape[1]:
-        return 0.0  # more atoms than features have no volume
+        return 0.0  # the volume is 0 if there are more atoms than features
     found = np.linalg.eigvalsh(R @ A @ R.T)
     rounding = len(A) * float(np.finfo(A.dtype).eps) * found[-1]
     return float(found[0]) if found[0] > rounding else 0.0
 
 
 def _ratio(neg: Array, pos: Array) -> Array:
-    if pos.min() > 0.0:  # the usual case needs no other guard
+    if pos.min() > 0.0:  # the common case, without 0/0
         with np.errstate(over="ignore"):
             return np.minimum(np.maximum(neg, 0) / pos, np.finfo(pos.dtype).max)
     return rescale(np.maximum(neg, 0), pos, (1.0, 0.0))
 
 
-def _seeded(X: Array) -> Array:
-    """Return X with zeros raised to a small share of the mean of their column."""
-    raised: Array = np.maximum(X, X.dtype.type(_SEED) * X.mean(axis=0))
+def _positive(X: Array) -> Array:
+    """Return X with its zeros raised to a small share of the mean of their column."""
+    raised: Array = np.maximum(X, X.dtype.type(_MIN_ENTRY_SHARE) * X.mean(axis=0))
     return raised
 
 

@@ -1,4 +1,4 @@
-"""Multiplicative updates of a dictionary, with the majorisers of all samples so far."""
+"""Multiplicative updates of the dictionary, from the majorisers of all samples so far."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,27 +15,32 @@ from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates._running_means import alone, batch_share, joined, merge_means
-from thalweg.updates.atom_scaling import Price, lowest, priced, sizes
+from thalweg.updates._running_means import add_batch, batch_share, merge_means, without_forgetting
+from thalweg.updates.atom_scaling import (
+    PenaltySlopes,
+    column_gauges,
+    penalty_slopes,
+    smallest_entries,
+)
 
 __all__ = ["Majorisers", "Multiplicative"]
 
 
 class Majorisers(NamedTuple):
-    """Means over the samples so far of the coefficients of powers of W.
+    """Means over all samples of the coefficients of powers of W.
 
     Attributes
     ----------
     neg : array of shape (F, K)
-        Of minus the power -down: the mean of (neg h') w~^down.
+        Coefficients of -W^-down in the derivative: the mean of (neg h') w~^down.
     pos : array of shape (F, K)
-        Of the power up: the mean of (pos h') w~^-up.
+        Coefficients of W^up in the derivative: the mean of (pos h') w~^-up.
     square : array of shape (F, K)
-        Of the square, W^2 / 2: what the codes' penalty asks of W.
+        Coefficients of W^2 / 2, from the penalty of the codes.
     constant : array of shape ()
-        What makes the majoriser equal to the loss where it touches.
+        Constant that makes a majoriser equal to the loss at its w~.
     weight : array of shape ()
-        Number of samples, the older ones discounted.
+        Discounted number of samples.
     n_samples : array of shape ()
         Number of samples.
 
@@ -57,20 +62,20 @@ class Majorisers(NamedTuple):
 
 @dataclass(frozen=True)
 class Multiplicative:
-    """argmin over W in C of the mean of separable majorisers of d(v | W h), codes kept.
+    """Compute argmin_{W in C} of the mean of separable majorisers of d(v | W h) for fixed codes.
 
-    The majoriser of a sample, made where W was w~ when the sample came, is a sum of two powers
-    of each entry of W, so that the majorisers of a whole stream add up in 2 F K numbers. With
-    the Itakura-Saito divergence this is the update of Lefevre, Bach and Fevotte (2011).
+    The majoriser of a sample touches the loss at w~, the dictionary of its time. It is a sum of
+    two powers of each entry of W, so that the sum over a stream needs 2 F K numbers. For the
+    Itakura-Saito divergence this is the update of Lefevre, Bach and Fevotte (2011).
 
     Parameters
     ----------
     loss : Divergence
         The loss d.
     constraint : Prox
-        The set C, column by column; it is met by rescaling columns, and needs a ``gauge``.
+        The set C of each column, with a ``gauge``, since columns are scaled into it.
     code_l1, code_l2 : float
-        Weights of the codes' penalty; then the constraint needs a ``price``, too.
+        Weights of the penalty of the codes. The constraint then also needs a ``price``.
     forgetting, frozen, fade
         As in :class:`thalweg.updates.surrogate.Surrogate`.
 
@@ -105,22 +110,22 @@ class Multiplicative:
     def step(
         self, W: Array, state: Majorisers, V: Any, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Majorisers]:
-        """Take in a batch, and go where the majorisers of all samples are least."""
+        """Add the majorisers of a batch, and minimise the sum of all majorisers."""
         if V.shape[1] == 0:
             return W, state
         return self._moved(W, self.absorb(self._positive(W), state, V, codes, observed))
 
     def summarise(self, W: Array, V: Any, codes: Codes, observed: Mask | None = None) -> Majorisers:
-        """Return the majorisers of a block of samples alone."""
-        return alone(self).absorb(self._positive(W), self.init(W), V, codes, observed)
+        """Return the majorisers of a block of samples."""
+        return without_forgetting(self).absorb(self._positive(W), self.init(W), V, codes, observed)
 
     def take_in(self, W: Array, state: Majorisers, latest: Majorisers) -> tuple[Array, Majorisers]:
-        """Take in a batch by its majorisers, and go where those of all samples are least."""
-        return self._moved(W, joined(state, latest, self.forgetting, self.fade))
+        """Add the majorisers of a batch, and minimise the sum of all majorisers."""
+        return self._moved(W, add_batch(state, latest, self.forgetting, self.fade))
 
     def _positive(self, W: Array) -> Array:
-        """Return W without zeros, which could not be multiplied."""
-        return np.maximum(W, lowest(W, self.loss))
+        """Return W with positive entries, since multiplicative updates cannot change zeros."""
+        return np.maximum(W, smallest_entries(W, self.loss))
 
     def _moved(self, W: Array, state: Majorisers) -> tuple[Array, Majorisers]:
         moved, state = self.minimise(self._positive(W), state)
@@ -130,14 +135,14 @@ class Multiplicative:
     def absorb(
         self, W: Array, state: Majorisers, V: Any, codes: Codes, observed: Mask | None
     ) -> Majorisers:
-        """Return the majorisers with those of a batch taken in."""
+        """Return the majorisers after a batch."""
         n = V.shape[1]
         up, down = self.loss.growth
         problem = make_divergence_problem(self.loss, V, W, observed)
         neg, pos = problem.split_in_dictionary(codes.H)
-        price = self._price(codes.H)
-        pos = pos + n * price.flat
-        touch = (
+        slopes = self._penalty_slopes(codes.H)
+        pos = pos + n * slopes.flat
+        constant = (
             float(np.mean(codes.loss))
             - (self._potential(pos, W, up + 1.0) - self._potential(neg, W, 1.0 - down)) / n
         )
@@ -146,22 +151,22 @@ class Multiplicative:
         return Majorisers(
             keep * state.neg + share * (neg * W**down if down else neg),
             keep * state.pos + share * (pos * W**-up if up else pos),
-            keep * state.square + W.dtype.type(counts.share) * (price.square + price.shared / W),
-            np.asarray((1.0 - counts.share) * state.constant + counts.share * touch),
+            keep * state.square + W.dtype.type(counts.share) * (slopes.square + slopes.shared / W),
+            np.asarray((1.0 - counts.share) * state.constant + counts.share * constant),
             counts.weight,
             counts.n_samples,
         )
 
     def minimise(self, W: Array, state: Majorisers) -> tuple[Array, Majorisers]:
-        """Return where the majorisers are least, and the majorisers in its scale."""
+        """Return the minimiser of the majorisers, scaled into C, and the rescaled majorisers."""
         up, down = self.loss.growth
         free = np.arange(W.shape[1]) >= self.frozen
         neg = state.neg * W**-down if down else state.neg
         pos = state.pos * W**up if up else state.pos
         factors = rescale(neg, pos, (up, down), 0.0, state.square * W)
-        moved = np.maximum(W * factors, lowest(W, self.loss))
+        moved = np.maximum(W * factors, smallest_entries(W, self.loss))
         W = np.where(free, moved, W)
-        size = sizes(W, self.constraint, free)
+        size = column_gauges(W, self.constraint, free)
         state = state._replace(
             neg=state.neg * size ** (1.0 - down),
             pos=state.pos * size ** (1.0 + up),
@@ -170,30 +175,33 @@ class Multiplicative:
         return np.asfortranarray(W / size), state
 
     def merge(self, states: Sequence[Majorisers]) -> Majorisers:
-        """Return the weighted mean of several states, of one and the same scale of W."""
+        """Return the weighted mean of several states with the same scale of W."""
         return merge_means(states)
 
     def objective(self, W: Array, state: Majorisers) -> float:
         """Return the mean of the majorisers at W."""
         up, down = self.loss.growth
-        W = np.maximum(W, lowest(W, self.loss))
+        W = np.maximum(W, smallest_entries(W, self.loss))
         pos = self._potential(state.pos * W**up, W, up + 1.0)
         neg = self._potential(state.neg * W**-down, W, 1.0 - down)
         return float(pos - neg + 0.5 * np.vdot(state.square * W, W) + state.constant)
 
-    def _price(self, H: Array) -> Price:
+    def _penalty_slopes(self, H: Array) -> PenaltySlopes:
         if not (self.code_l1 or self.code_l2):
-            nothing = np.zeros(len(H), H.dtype)
-            return Price(nothing, nothing, nothing)
+            zeros = np.zeros(len(H), H.dtype)
+            return PenaltySlopes(zeros, zeros, zeros)
         if not hasattr(self.constraint, "price"):
             raise ParameterError(
-                f"a penalty of the codes needs components in an l1 ball, an l2 ball or a simplex "
-                f"here, got the constraint {self.constraint!r}. Use one of these."
+                "constraint must be an l1 ball, an l2 ball or a simplex if the codes are "
+                f"penalised, got {self.constraint!r}. Use one of these."
             )
-        return priced(H, self.constraint, self.code_l1, self.code_l2)
+        return penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
 
     def _potential(self, slope: Array, W: Array, exponent: float) -> float:
-        """Return the antiderivative whose slope at W is a power of W: of exponent less one."""
+        """Return the antiderivative of the power of W with this slope at W.
+
+        ``exponent`` is that of the antiderivative; 0 is the logarithm.
+        """
         if exponent == 0.0:
             return float(np.sum(slope * W * np.log(W)))
         return float(np.sum(slope * W)) / exponent

@@ -1,4 +1,4 @@
-"""Averaged gradient steps on the samples of a buffer: [R] Algorithms 1 to 3."""
+"""Averaged stochastic gradient steps on a buffer of samples: [R] Algorithms 1 to 3."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,33 +18,34 @@ from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.simplex import Simplex
 
-__all__ = ["Buffer", "RobustApproximation", "diameter", "pace"]
+__all__ = ["Buffer", "RobustApproximation", "diameter", "step_factor"]
 
-# [R] statement 5: the first of the factors theta.
-_THETA = 0.1
-# Without a horizon theta is halved after so many windows, and falls like their inverse.
-_HALVED = 100.0
+# Initial factor theta of the step sizes, in units of the diameter of C: [R] statement 5.
+_INITIAL_THETA = 0.1
+# Without a horizon, number of windows after which theta is halved.
+# benchmarks: or_nmf
+_THETA_HALVING_WINDOWS = 100.0
 # Exponents of the beta-divergences that have a name of their own.
 _EXPONENTS = {"squared-l2": 2.0, "kl": 1.0, "itakura-saito": 0.0}
 
 
 class Buffer(NamedTuple):
-    """The latest samples with their codes, and what the steps need to know of all of them.
+    """The latest samples with their codes, and the state of the gradient steps.
 
     Attributes
     ----------
     V : array of shape (F, L)
-        Samples without their outliers, the latest last; NaN at gaps.
+        Samples minus their outliers, the latest last; NaN at missing entries.
     H : array of shape (K, L)
         Their codes.
     cost : array of shape (L,)
-        What the penalties of the codes and of the outliers add to their losses.
+        Their penalties of codes and outliers.
     bound : array of shape ()
-        The largest norm of a gradient so far: M of [R].
+        Largest norm of a gradient so far: M of [R].
     seed : array of shape (1,)
-        State of the random numbers.
+        State of the random number generator.
     n_windows : array of shape ()
-        Number of calls: t of [R].
+        Number of windows so far: t of [R].
     n_samples : array of shape ()
         Number of samples so far.
 
@@ -67,34 +68,34 @@ class Buffer(NamedTuple):
 
 @dataclass(frozen=True)
 class RobustApproximation:
-    """argmin over W in C of the mean of d(v | W h) over a buffer, by averaged gradient steps.
+    """Compute argmin_{W in C} of the mean of d(v | W h) over a buffer, by averaged gradient steps.
 
-    Each step goes against the gradient of one sample, in the order of a random permutation, and
-    back into C; the mean of all points, weighted by the steps, is the next dictionary
-    (Nemirovski et al., 2009). The error falls like one over the root of the number of steps.
+    Each step is a projected gradient step on one sample, in the order of a random permutation. The
+    new dictionary is the mean of all iterates, weighted by their step sizes (Nemirovski et al.,
+    2009). The error decreases like 1 / sqrt(number of steps).
 
     Parameters
     ----------
     loss : Divergence
         A beta-divergence: squared l2, KL, Itakura-Saito or Beta.
     constraint : Prox
-        The set C, column by column: a simplex, a ball or a box, since the step is in units of its
-        diameter. Bounds of a box may also be arrays of W's shape.
+        The set C of each column: a simplex, a ball or a box, since step sizes are in units of its
+        diameter. The bounds of a box may also be arrays of the shape of W.
     l1, l2 : float
-        Elastic-net weights on W; the second is alpha of [R] (29).
+        Elastic-net weights on W; ``l2`` is alpha of [R] (29).
     buffer_size : int or None
-        How many samples are kept: l of [R] Algorithm 3. None keeps all: Algorithm 1.
+        Number of samples kept: l of [R] Algorithm 3. None keeps all: Algorithm 1.
     horizon : int or None
-        T of [R]: the steps fall to zero after so many windows. None needs no end.
+        Number of windows after which the steps are 0: T of [R]. None for an endless stream.
     tol : float
-        tau of [R] (9). As printed it is met at the first step, where the average is the start;
-        here at least once over the buffer.
+        tau of [R] (9). As printed it is met at the first step, where the average is the initial
+        point; here the whole buffer is used at least once.
     max_steps : int
-        Cap on the steps, beyond the first time over the buffer.
+        Maximum number of steps per window; the buffer is used at least once.
     frozen : int
-        So many first columns of W never change.
+        Number of leading columns of W that are fixed.
     seed : int
-        Of the permutations.
+        Seed of the permutations.
 
     Examples
     --------
@@ -138,13 +139,13 @@ class RobustApproximation:
     def step(
         self, W: Array, state: Buffer, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Buffer]:
-        """Take in a batch as one window, and move to the average of the steps."""
+        """Add a batch as one window, and move to the average of the steps."""
         if V.shape[1] == 0:
             return W, state
         return self.minimise(W, self.absorb(state, V, codes, observed))
 
     def absorb(self, state: Buffer, V: Array, codes: Codes, observed: Mask | None = None) -> Buffer:
-        """Return the buffer with a batch in it, the oldest samples out of it."""
+        """Return the buffer after a batch, without its oldest samples."""
         clean = (V - codes.R).T
         if observed is not None:
             clean = np.where(observed.T, clean, clean.dtype.type(np.nan))
@@ -157,11 +158,11 @@ class RobustApproximation:
         )
 
     def summarise(self, W: Array, V: Array, codes: Codes, observed: Mask | None = None) -> Buffer:
-        """Return the latest samples of a block, as a buffer without a past."""
+        """Return the buffer of the latest samples of a block."""
         return self.absorb(self.init(W), V, codes, observed)
 
     def take_in(self, W: Array, state: Buffer, latest: Buffer) -> tuple[Array, Buffer]:
-        """Take in a window by a buffer of its own, and move to the average of the steps."""
+        """Add a window by its own buffer, and move to the average of the steps."""
         size = self.buffer_size
         state = state._replace(
             V=_latest([state.V.T, latest.V.T], size).T,
@@ -186,7 +187,7 @@ class RobustApproximation:
             average,
             seed,
             float(state.bound),
-            pace(int(state.n_windows), self.horizon) * span,
+            step_factor(int(state.n_windows), self.horizon) * span,
             _exponent(self.loss),
             (self.l1, self.l2),
             border,
@@ -199,7 +200,7 @@ class RobustApproximation:
         return average.T, state._replace(bound=np.asarray(bound), seed=seed)
 
     def merge(self, states: Sequence[Buffer]) -> Buffer:
-        """Return the latest samples of all states, of each the same number."""
+        """Return the buffer of the latest samples of all states, equally many of each."""
         size = self.buffer_size
         each = None if size is None else max(1, size // len(states))
         return states[0]._replace(
@@ -212,7 +213,7 @@ class RobustApproximation:
         )
 
     def objective(self, W: Array, state: Buffer) -> float:
-        """Return the mean loss over the buffer, with the penalty of W: g of [R] (6)."""
+        """Return the mean loss over the buffer plus the penalty of W: g of [R] (6)."""
         penalty = self.l1 * W.sum() + 0.5 * self.l2 * np.vdot(W, W)
         if state.cost.size == 0:
             return float(penalty)
@@ -223,27 +224,32 @@ class RobustApproximation:
         return float(losses.mean() + penalty)
 
 
-def pace(window: int, horizon: int | None) -> float:
-    """Return theta of a window, counted from 1.
+def step_factor(window: int, horizon: int | None) -> float:
+    """Return the factor theta of the step sizes in a window, counted from 1.
 
-    [R] statement 5 falls like a cosine to zero at a horizon, and needs to know it. Without one it
-    falls like 1 / (1 + window / 100).
+    With a horizon it decreases to 0 like a cosine ([R] statement 5), without one like
+    1 / (1 + window / 100).
 
     Examples
     --------
-    >>> from thalweg.updates.robust_approximation import pace
-    >>> round(pace(1, 10), 6), round(pace(6, 10), 6), pace(11, 10), pace(100, None)
+    >>> from thalweg.updates.robust_approximation import step_factor
+    >>> (
+    ...     round(step_factor(1, 10), 6),
+    ...     round(step_factor(6, 10), 6),
+    ...     step_factor(11, 10),
+    ...     step_factor(100, None),
+    ... )
     (0.1, 0.070711, 0.0, 0.05)
     """
     if horizon is None:
-        return _THETA / (1.0 + window / _HALVED)
-    return _THETA * cos(pi * (window - 1) / (2 * horizon)) if window <= horizon else 0.0
+        return _INITIAL_THETA / (1.0 + window / _THETA_HALVING_WINDOWS)
+    return _INITIAL_THETA * cos(pi * (window - 1) / (2 * horizon)) if window <= horizon else 0.0
 
 
 def diameter(constraint: Prox, n_rows: int, n_columns: int, frozen: int = 0) -> float:
-    """Return the largest distance of two matrices with free columns in a set.
+    """Return the diameter of the set of matrices whose free columns are in the constraint set.
 
-    [R] prints sqrt(2) r for r columns of the simplex; a product of r sets has sqrt(r) times the
+    [R] prints sqrt(2) r for r columns in the simplex; a product of r sets has sqrt(r) times the
     diameter of one.
 
     Examples
@@ -257,25 +263,25 @@ def diameter(constraint: Prox, n_rows: int, n_columns: int, frozen: int = 0) -> 
     if bounds:
         lower, upper = (_entries(b, n_rows, n_columns)[:, frozen:] for b in bounds)
         return float(np.linalg.norm(np.subtract(upper, lower, dtype=np.float64)))
-    # the largest entry that a lone one can have, along two axes
+    # The distance between the multiples of two unit vectors on the boundary.
     return sqrt(n_columns - frozen) * sqrt(2.0) * 2.0 / (l1 + sqrt(l1**2 + 2.0 * l2))
 
 
 def _latest(parts: list[Array], size: int | None) -> Array:
-    """Return the last rows of parts that follow one another, in memory of their own."""
+    """Return a copy of the last rows of consecutive parts."""
     joined: Array = np.concatenate(parts)
     return joined if size is None or len(joined) <= size else joined[-size:].copy()
 
 
 def _bounds(bounds: tuple[Array, Array] | None, W: Array) -> Array:
-    """Return lower and upper bounds of the atoms, as rows; of none, if there are none."""
+    """Return lower and upper bounds of W' as one array, which is empty without bounds."""
     if bounds is None:
         return np.empty((2, 0, 0), W.dtype)
     return np.array([_entries(b, *W.shape).T for b in bounds], W.dtype)
 
 
 def _entries(bound: Array, n_rows: int, n_columns: int) -> Array:
-    """Return a bound of all entries, of each row, or of each entry as one of each entry."""
+    """Broadcast a bound (a number, one per row, or one per entry) to all entries."""
     wide = bound if bound.ndim == 2 else bound.reshape(-1, 1)
     return np.broadcast_to(wide, (n_rows, n_columns))
 
@@ -284,21 +290,21 @@ def _exponent(loss: Divergence) -> float:
     exponent = getattr(loss, "beta", _EXPONENTS.get(loss.name))
     if exponent is None:
         raise ParameterError(
-            f"loss must be a beta-divergence here: {', '.join(map(repr, _EXPONENTS))} or "
-            f"Beta(b), got {loss!r}. OnlineNMF has other losses."
+            f"loss must be a beta-divergence, {', '.join(map(repr, _EXPONENTS))} or Beta(b), got "
+            f"{loss!r}. OnlineNMF accepts other losses."
         )
     return float(exponent)
 
 
 def _border(constraint: Prox) -> tuple[tuple[float, float, bool], tuple[Array, Array] | None]:
-    """Return a set as weights of a sum and of squares, or as bounds of the entries."""
+    """Return the weights of the sum and of the squares that bound a set, or entrywise bounds."""
     border = getattr(constraint, "border", None)
     if border is not None:
         return border, None
     bounds = [np.asarray(getattr(constraint, side, np.inf)) for side in ("lower", "upper")]
     if not all(np.isfinite(b).all() for b in bounds):
         raise ParameterError(
-            "constraint must be bounded, for steps are in units of its diameter, got "
-            f"{constraint!r}. Take a simplex, an l1, l2 or elastic-net ball, or a finite box."
+            f"constraint must be a bounded set, got {constraint!r}. Use a simplex, an l1, l2 or "
+            "elastic-net ball, or a finite box."
         )
     return (0.0, 0.0, False), (bounds[0], bounds[1])

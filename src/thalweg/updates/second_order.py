@@ -1,4 +1,4 @@
-"""A quadratic that stands for the divergence of all samples so far, curvature included."""
+"""Minimise second-order models of the divergence of all samples so far."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,42 +17,43 @@ from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates._running_means import alone, batch_share, joined, merge_means
+from thalweg.updates._running_means import add_batch, batch_share, merge_means, without_forgetting
 from thalweg.updates.atom_replacement import replace_dead_atoms
-from thalweg.updates.atom_scaling import lowest, priced, rescaled
+from thalweg.updates.atom_scaling import penalty_slopes, rescale_columns, smallest_entries
 from thalweg.updates.surrogate import Statistics
 
 __all__ = ["SecondOrderSurrogate"]
 
-# Where the model is below this share of an entry, slope and curvature are taken as if it were
-# there: what a poor dictionary made of an entry would else outweigh the stream for ever.
-_FARTHEST = 0.01
-# Half-quadratic weights of a sample are at most so many times that of its mean residual: those of
-# past samples would else hold the dictionary where it was.
-_STEEPEST = 10.0
-# Sweeps over the entries of each row after a batch.
+# Slope and curvature are evaluated at a model of at least this share of the entry. Otherwise
+# entries badly fitted by an early dictionary would dominate the statistics.
+# benchmarks: divergences
+_MIN_MODEL_SHARE = 0.01
+# Largest half-quadratic weight of an entry, in units of the weight of the mean residual. Larger
+# weights of past samples would fix the dictionary.
+# benchmarks: divergences
+_MAX_WEIGHT = 10.0
+# Coordinate sweeps over the entries of each row after a batch.
 _SWEEPS = 2
 
 
 @dataclass(frozen=True)
 class SecondOrderSurrogate:
-    """argmin over W in C of the mean of quadratic models of d(v | W h), codes kept.
+    """Compute argmin_{W in C} of the mean of quadratic models of d(v | W h) for fixed codes.
 
-    Each sample leaves the slope and the curvature that the loss has at its codes. Where the
-    curvature differs from entry to entry, every row of W has a K x K matrix of its own: a
-    Newton step for all samples, in F K^2 numbers. Where it is shared, K^2 numbers are enough.
+    The model of a sample has the slope and the curvature of the loss at its codes. If the curvature
+    differs between entries, each row of W has its own K x K matrix, F K^2 numbers in all; the
+    minimum is then a Newton step on the loss of all samples. If it is shared, K^2 numbers suffice.
 
     Parameters
     ----------
     loss : Divergence
         The loss d.
     constraint : Prox
-        The set C, column by column.
+        The set C of each column.
     code_l1, code_l2 : float
-        Weights of the codes' penalty. A constraint with a ``gauge`` is met by rescaling columns
-        and codes; if codes are penalised, a ``price`` is needed as well. For other sets the
-        curvature is levelled up to that of the steepest feature, so that the nearest point of
-        the set is the right one.
+        Weights of the penalty of the codes. If the constraint has a ``gauge``, and also a ``price``
+        for penalised codes, columns and codes are rescaled. Otherwise all features get the largest
+        curvature of any feature, so that the constrained minimum is the Euclidean projection.
     forgetting, frozen, fade
         As in :class:`thalweg.updates.surrogate.Surrogate`.
     solver : MatrixSolver
@@ -93,7 +94,7 @@ class SecondOrderSurrogate:
     def step(
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Statistics]:
-        """Take in a batch, minimise the quadratic from W, and replace dead atoms."""
+        """Add a batch to the statistics, minimise the quadratic from W, replace dead atoms."""
         if V.shape[1] == 0:
             return W, state
         state = self.absorb(W, state, V, codes, observed)
@@ -108,24 +109,24 @@ class SecondOrderSurrogate:
     def summarise(
         self, W: Array, V: Array, codes: Codes, observed: Mask | None = None
     ) -> Statistics:
-        """Return the statistics of a block of samples alone."""
-        return alone(self).absorb(W, self.init(W), V, codes, observed)
+        """Return the statistics of a block of samples."""
+        return without_forgetting(self).absorb(W, self.init(W), V, codes, observed)
 
     def take_in(self, W: Array, state: Statistics, latest: Statistics) -> tuple[Array, Statistics]:
-        """Take in a batch by its statistics, and minimise the quadratic from W."""
-        return self.minimise(W, joined(state, latest, self.forgetting, self.fade))
+        """Add the statistics of a batch, and minimise the quadratic from W."""
+        return self.minimise(W, add_batch(state, latest, self.forgetting, self.fade))
 
     def absorb(
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None
     ) -> Statistics:
-        """Return the statistics with a batch taken in."""
+        """Return the statistics after a batch."""
         H, n = codes.H, V.shape[1]
         problem = DivergenceProblem(self.loss, V, W, observed)
         P = problem.model(H)
-        near = np.maximum(P, V.dtype.type(_FARTHEST) * V)
+        near = np.maximum(P, V.dtype.type(_MIN_MODEL_SHARE) * V)
         slope = problem.grad(near)
         shared = state.A.ndim == 2
-        curve = self._curvature(problem.curvature(near, _STEEPEST, filled=shared))
+        curve = self._curvature(problem.curvature(near, _MAX_WEIGHT, filled=shared))
         counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade)
         keep, share = W.dtype.type(1.0 - counts.share), W.dtype.type(counts.share / n)
         rows = np.ascontiguousarray(H.T)
@@ -138,20 +139,20 @@ class SecondOrderSurrogate:
             _kernels.weighted_grams(curve, rows, keep, share, A)
         B = keep * state.B + (share * (rows.T @ linear.T)).T
         if self._rescales() and (self.code_l1 or self.code_l2):
-            price = priced(H, self.constraint, self.code_l1, self.code_l2)
-            # A square of a sum bends by at most the number of its terms.
-            spread = len(W) * self.constraint.price[0] * price.shared  # type: ignore[attr-defined]
-            B += W.dtype.type(counts.share) * (spread * W - price.flat - price.shared)
+            slopes = penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
+            # The Hessian of (sum of F terms)^2 / 2 is at most F times the identity.
+            spread = len(W) * self.constraint.price[0] * slopes.shared  # type: ignore[attr-defined]
+            B += W.dtype.type(counts.share) * (spread * W - slopes.flat - slopes.shared)
             diagonal = np.einsum("...kk->...k", A)
-            diagonal += W.dtype.type(counts.share) * (price.square + spread)
+            diagonal += W.dtype.type(counts.share) * (slopes.square + spread)
         constant = np.mean(codes.loss)
-        # It is that of W; the quadratic says what has changed since.
+        # The quadratic equals the loss at the current W.
         constant += float(np.vdot(linear, P) - 0.5 * np.vdot((linear + slope), P)) / n
         mean = np.asarray((1.0 - counts.share) * state.constant + counts.share * constant)
         return Statistics(A, B, mean, counts.weight, counts.n_samples)
 
     def minimise(self, W: Array, state: Statistics) -> tuple[Array, Statistics]:
-        """Return the dictionary after a descent from W, and the statistics in its scale."""
+        """Return the dictionary after a descent from W, and the rescaled statistics."""
         A, B = state.A, state.B
         free = np.arange(W.shape[1]) >= self.frozen
         scaled = self._rescales()
@@ -159,15 +160,15 @@ class SecondOrderSurrogate:
         if A.ndim == 3:
             rows = np.array(W, order="C")
             _kernels.sweep_rows(
-                A, np.ascontiguousarray(B), rows, lowest(W, self.loss), free, _SWEEPS
+                A, np.ascontiguousarray(B), rows, smallest_entries(W, self.loss), free, _SWEEPS
             )
             W = np.asfortranarray(rows)
         else:
             W, _ = self.solver.solve(A, B, W, bounds, free, float(state.constant))
-        return rescaled(W, state, self.constraint, free) if scaled else (W, state)
+        return rescale_columns(W, state, self.constraint, free) if scaled else (W, state)
 
     def merge(self, states: Sequence[Statistics]) -> Statistics:
-        """Return the weighted mean of several statistics, of one and the same scale of W."""
+        """Return the weighted mean of several statistics with the same scale of W."""
         return merge_means(states)
 
     def objective(self, W: Array, state: Statistics) -> float:
@@ -181,5 +182,5 @@ class SecondOrderSurrogate:
         return free and hasattr(self.constraint, "gauge")
 
     def _curvature(self, curve: Array) -> Array:
-        """Return the curvature, the same for all features where the set needs that."""
+        """Return the curvature, or its maximum over features if columns are not rescaled."""
         return curve if self._rescales() else curve.max(axis=0, keepdims=True)

@@ -1,4 +1,4 @@
-"""Stochastic projected subgradient steps: the paper's own dictionary update, [D] (11)."""
+"""Stochastic projected subgradient steps on the dictionary: [D] (11)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,16 +16,19 @@ from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.simplex import Simplex
-from thalweg.updates._running_means import joined, merge_means
+from thalweg.updates._running_means import add_batch, merge_means
 
-__all__ = ["Scales", "Slopes", "Subgradient", "nearest"]
+__all__ = ["Scales", "Slopes", "Subgradient", "project_rows"]
 
 S = TypeVar("S", bound=Any)
 
-# No row moves farther than so many times what the curvature of the batch alone would allow.
-_SURPRISE = 10.0
-# The curvature is taken as if no entry of the model were below this share of its feature's mean.
-_SMALLEST = 0.1
+# Largest step of a row of W, in units of the step from the curvature of the batch alone.
+# benchmarks: divergences
+_MAX_STEP = 10.0
+# Smallest entry of the model, in units of the mean of its feature, at which the expected curvature
+# is evaluated.
+# benchmarks: divergences
+_MIN_MODEL_SHARE = 0.1
 
 
 class Scales(NamedTuple):
@@ -34,11 +37,11 @@ class Scales(NamedTuple):
     Attributes
     ----------
     curvature : array of shape (F,)
-        Of a bound on the curvature of the loss in each row of W.
+        Upper bound of the curvature of the loss in each row of W.
     objective : array of shape ()
-        Of the loss, each sample's at the dictionary that it met.
+        Loss of the samples, each with the dictionary of its time.
     weight : array of shape ()
-        Number of samples, the older ones discounted.
+        Discounted number of samples.
     n_samples : array of shape ()
         Number of samples.
 
@@ -57,16 +60,17 @@ class Scales(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """What a batch asks of the dictionary: means over its samples.
+    """Means over the samples of a batch.
 
     Attributes
     ----------
     G : array of shape (F, K)
-        The subgradient of the loss in W.
-    usual, actual : array of shape (F,)
-        Bounds on the curvature in each row of W: to be expected, and of these samples.
+        Subgradient of the loss in W.
+    expected, actual : array of shape (F,)
+        Upper bounds of the curvature in each row of W: expected for data that fit the model, and
+        of these samples.
     objective : array of shape ()
-        The loss.
+        Loss.
     weight, n_samples : array of shape ()
         Number of samples.
 
@@ -81,7 +85,7 @@ class Slopes(NamedTuple):
     """
 
     G: Array
-    usual: Array
+    expected: Array
     actual: Array
     objective: Array
     weight: Array
@@ -90,35 +94,35 @@ class Slopes(NamedTuple):
 
 @dataclass(frozen=True)
 class Subgradient:
-    """One step against a subgradient of the mean of d(v | W h) over a batch, back into C.
+    """Take one projected subgradient step on the mean of d(v | W h) over a batch, W in C.
 
-    The step is eta times the inverse of the curvature, where eta = a / (1 + n / b) after n
-    samples. [D] VIII-C divides by no curvature: with data of another unit its dictionary then
-    stays where it is, or jumps to the border. The bound, mean of c |h|^2, is a number for each
-    row of W, which leaves the nearest point of the paper's C the right one: C is a product of
-    sets of rows. With a set of columns the largest bound serves all rows.
+    The step size is eta divided by an upper bound of the curvature, with eta = a / (1 + n / b)
+    after n samples. [D] VIII-C does not divide by the curvature; in other units its dictionary
+    hardly moves, or jumps to the boundary. The bound, the mean of c |h|^2, is one number for each
+    row of W. The Euclidean projection is then exact for C of the paper, a product of sets of rows.
+    For a set of columns all rows use the largest bound.
 
     Parameters
     ----------
     loss : Divergence
         The loss d.
     constraint : Prox or None
-        The set C, column by column; None is the paper's: entries between 0 and 1, and no row
-        of a sum below ``epsilon``.
+        The set C of each column. None is that of the paper: entries between 0 and 1, and row sums
+        of at least ``epsilon``.
     epsilon : float
-        Keeps every feature in the reach of a loss that is infinite at zero.
+        Smallest row sum of W, which keeps losses finite that are infinite at a zero model.
     schedule : tuple of float
-        a and b. With a = 1 and b = 2e4 eta is the paper's, whose a = b = 2e4; with b = inf it is
-        constant, as in Wang et al. (2013), and the dictionary never settles.
+        (a, b). (1, 2e4) is the schedule of the paper, whose a = b = 2e4. With b = inf eta is
+        constant, as in Wang et al. (2013), and the dictionary does not converge.
     absolute : bool
-        Whether the step is the paper's as printed, eta = a / (b + n) and no curvature: then
-        a = b = 2e4 is the paper's schedule. It suits data of one size only.
+        Whether the step size is eta = a / (b + n) without the curvature, as printed; a = b = 2e4
+        in the paper. This suits data of one scale only.
     frozen : int
-        So many first columns of W never change.
+        Number of leading columns of W that are fixed.
     forgetting, fade : float
         Weights of earlier samples in the means, as in
-        :class:`thalweg.updates.surrogate.Surrogate`. Samples that are forgotten do not
-        shorten the step: a stream that drifts is followed.
+        :class:`thalweg.updates.surrogate.Surrogate`. Forgotten samples do not count in n, so
+        that the dictionary follows a drifting stream.
 
     Examples
     --------
@@ -147,8 +151,8 @@ class Subgradient:
         a, b = self.schedule
         if self.absolute and not np.isfinite(b):
             raise ParameterError(
-                f"schedule must be two finite numbers for absolute steps, got {self.schedule!r}. "
-                "Use (2e4, 2e4), say."
+                f"schedule must be two finite numbers if absolute=True, got {self.schedule!r}. "
+                "Use for example (2e4, 2e4)."
             )
         if not (0.0 < a < np.inf and b > 0.0 and 0.0 <= self.epsilon < 1.0):
             raise ParameterError(
@@ -164,7 +168,7 @@ class Subgradient:
     def step(
         self, W: Array, state: Scales, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Scales]:
-        """Take in a batch, and go against its subgradient."""
+        """Take a step against the subgradient of a batch."""
         if V.shape[1] == 0:
             return W, state
         return self.take_in(W, state, self.summarise(W, V, codes, observed))
@@ -174,33 +178,33 @@ class Subgradient:
         n = V.shape[1]
         problem = DivergenceProblem(self.loss, V, W, observed)
         P = problem.model(codes.H)
-        G = problem.grad(P) @ codes.H.T / W.dtype.type(n)  # by Danskin: codes are kept
-        usual, actual = (_trace(c, codes.H) for c in _curvatures(problem, P, codes.H))
+        G = problem.grad(P) @ codes.H.T / W.dtype.type(n)  # Danskin's theorem
+        expected, actual = (_trace(c, codes.H) for c in _curvatures(problem, P, codes.H))
         count = np.asarray(float(n))
-        return Slopes(G, usual, actual, np.asarray(np.mean(codes.loss)), count, count)
+        return Slopes(G, expected, actual, np.asarray(np.mean(codes.loss)), count, count)
 
     def take_in(self, W: Array, state: Scales, latest: Slopes) -> tuple[Array, Scales]:
-        """Go against a subgradient, at the pace of the curvature so far."""
-        own = Scales(latest.usual, latest.objective, latest.weight, latest.n_samples)
-        state = joined(state, own, self.forgetting, self.fade)
+        """Take a step against a subgradient, in units of the mean curvature so far."""
+        own = Scales(latest.expected, latest.objective, latest.weight, latest.n_samples)
+        state = add_batch(state, own, self.forgetting, self.fade)
         if self.absolute:
             moved = W - W.dtype.type(self._eta(state)) * latest.G
             return self.inside(moved, W[:, : self.frozen]), state  # [D] (11), as printed
         scale = np.maximum(
             state.curvature / W.dtype.type(self._eta(state)),
-            latest.actual / W.dtype.type(_SURPRISE),
+            latest.actual / W.dtype.type(_MAX_STEP),
         )
         if self.constraint is not None:
             scale = np.full_like(scale, scale.max())
-        pace = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
-        moved = W - pace[:, None] * latest.G
+        step = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
+        moved = W - step[:, None] * latest.G
         return self.inside(moved, W[:, : self.frozen]), state  # [D] (11)
 
     def inside(self, W: Array, fixed: Array) -> Array:
-        """Return the nearest dictionary in C that has the frozen columns ``fixed``."""
+        """Return the projection of W onto C, with the frozen columns ``fixed``."""
         free = W[:, fixed.shape[1] :]
         if self.constraint is None:
-            free = nearest(free, self.epsilon - fixed.sum(axis=1))
+            free = project_rows(free, self.epsilon - fixed.sum(axis=1))
         else:
             free = self.constraint.prox(free)
         return np.asfortranarray(np.hstack([fixed, free]))
@@ -210,29 +214,28 @@ class Subgradient:
         return merge_means(states)
 
     def objective(self, W: Array, state: Scales) -> float:
-        """Return the mean loss of the samples so far; W has no part in it."""
+        """Return the mean loss of the samples so far, which does not depend on W."""
         return float(state.objective)
 
     def _eta(self, state: Scales) -> float:
-        """Return the paper's step: [D] VIII-C has a / (tau t + b) after t batches of tau."""
+        """Return eta: [D] VIII-C has a / (tau t + b) after t batches of tau samples."""
         a, b = self.schedule
         memory = np.inf if self.forgetting == 1.0 else 1.0 / (1.0 - self.forgetting)
         n = min(float(state.n_samples), memory)
         return float(a / (b + n) if self.absolute else a / (1.0 + n / b))
 
 
-def nearest(W: Array, epsilon: Array | float) -> Array:
-    """Return the nearest matrix with entries between 0 and 1 and rows of sums >= epsilon.
+def project_rows(W: Array, epsilon: Array | float) -> Array:
+    """Project onto the matrices with entries between 0 and 1 and row sums of at least epsilon.
 
-    [D] S-1 sends a row of too small a sum to the probability simplex; the nearest point is in
-    the simplex of sum epsilon. It is the row itself that is projected, not what clipping has
-    left of it.
+    [D] S-1 projects a row with a smaller sum onto the probability simplex; the nearest point is
+    on the simplex of sum epsilon. The row itself is projected, not its clipped values.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.updates.subgradient import nearest
-    >>> nearest(np.array([[2.0, -1.0], [-3.0, -1.0]]), 0.5)
+    >>> from thalweg.updates.subgradient import project_rows
+    >>> project_rows(np.array([[2.0, -1.0], [-3.0, -1.0]]), 0.5)
     array([[1. , 0. ],
            [0. , 0.5]])
     """
@@ -245,23 +248,23 @@ def nearest(W: Array, epsilon: Array | float) -> Array:
 
 
 def _curvatures(problem: DivergenceProblem, P: Array, H: Array) -> tuple[Array, Array]:
-    """Return the curvature to be expected of the loss at a model, and that of the batch.
+    """Return the expected curvature of the loss at a model, and that of the batch.
 
-    The first is that of data which fit, as in Fisher's scoring: at a count of zero the batch's
-    is zero, and at an outlier anything. A norm has a kink there; both are then that of its mean
-    residual.
+    The first is evaluated for data equal to the model, as in Fisher scoring, since the curvature
+    at the data is 0 for zero counts and arbitrary for outliers. For norms, which have a kink at an
+    exact fit, both are the curvature at the mean residual.
     """
     if isinstance(problem.loss, (L1, L2)):
         c = _at_mean_residual(problem, P, H)
         return c, c
-    near = np.maximum(P, P.dtype.type(_SMALLEST) * P.mean(axis=1, keepdims=True))
-    usual = replace(problem, V=near).curvature(near, np.inf)
+    near = np.maximum(P, P.dtype.type(_MIN_MODEL_SHARE) * P.mean(axis=1, keepdims=True))
+    expected = replace(problem, V=near).curvature(near, np.inf)
     actual = problem.curvature(P, np.inf)
-    return np.broadcast_to(usual, P.shape), np.broadcast_to(actual, P.shape)
+    return np.broadcast_to(expected, P.shape), np.broadcast_to(actual, P.shape)
 
 
 def _at_mean_residual(problem: DivergenceProblem, P: Array, H: Array) -> Array:
-    """Return the inverse of a norm's mean residual over a batch; zero at gaps."""
+    """Return the inverse of the mean residual of a norm over a batch, 0 at missing entries."""
     observed = np.ones(P.shape, np.bool_) if problem.observed is None else problem.observed
     count = observed.sum() if isinstance(problem.loss, L1) else observed.any(axis=0).sum()
     total = float(problem.value(P, H).sum())
@@ -269,6 +272,6 @@ def _at_mean_residual(problem: DivergenceProblem, P: Array, H: Array) -> Array:
 
 
 def _trace(c: Array, H: Array) -> Array:
-    """Return the mean of c |h|^2 for each row: the trace of the loss's Hessian in it."""
+    """Return the mean of c |h|^2 for each row of W: the trace of the Hessian in that row."""
     trace: Array = c @ (np.einsum("kb,kb->b", H, H) / H.dtype.type(H.shape[1]))
     return trace

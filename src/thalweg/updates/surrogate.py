@@ -1,4 +1,4 @@
-"""Minimise the quadratic surrogate of the loss of all samples so far: [O] (10)-(12)."""
+"""Minimise the quadratic surrogate of the mean loss of all samples: [O] (10)-(12)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,17 +13,17 @@ from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates._running_means import alone, batch_share, joined, merge_means
+from thalweg.updates._running_means import add_batch, batch_share, merge_means, without_forgetting
 from thalweg.updates.atom_replacement import replace_dead_atoms
 
 __all__ = ["Statistics", "Surrogate"]
 
-# Products of matrices that are added to a multiple of another in one pass.
+# C <- a A B + b C in one pass.
 _GEMM = {np.dtype(np.float64): blas.dgemm, np.dtype(np.float32): blas.sgemm}
 
 
 class Statistics(NamedTuple):
-    """Running means over the samples so far; with ``weight`` they merge like sums.
+    """Running means over all samples, which merge like sums if multiplied by ``weight``.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Statistics(NamedTuple):
     B : array of shape (F, K)
         Mean of (v - r) h'.
     constant : array of shape ()
-        Mean of what does not depend on the dictionary: |v - r|^2/2 + g(r) + omega(h).
+        Mean of the terms that do not depend on W: |v - r|^2/2 + g(r) + omega(h).
     weight : array of shape ()
-        Number of samples, the older ones discounted.
+        Discounted number of samples.
     n_samples : array of shape ()
         Number of samples.
 
@@ -55,26 +55,28 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class Surrogate:
-    """argmin over W in C of the mean of |v - W h - r|^2/2 over all samples, codes kept.
+    """Compute argmin_{W in C} of the mean of |v - W h - r|^2/2 for fixed codes.
+
+    The mean is over all samples, each with the codes h and outliers r of its time.
 
     Parameters
     ----------
     solver : MatrixSolver
         Minimises the quadratic [O] (12).
     constraint : Prox
-        The set C, column by column.
+        The set C of each column.
     l1, l2 : float
-        Elastic-net weights on W, [O] VI-B; since W >= 0 the problem stays quadratic.
+        Elastic-net weights on W, [O] VI-B; the problem stays quadratic since W >= 0.
     forgetting : float
-        Factor of a sample's weight for each later sample; 1 forgets nothing.
+        Forgetting factor per sample; 1 forgets nothing.
     frozen : int
-        So many first columns of W never change.
+        Number of leading columns of W that are fixed.
     fade : float
-        Of t samples, sample i counts (i/t)^fade: what the first, poor dictionaries made of
-        their samples is overcome, while the change of W still falls like 1/t (Mairal et al.,
-        2010, section 3.4). 0 lets all count the same, as [O] does.
-    revival : bool
-        Whether atoms that no sample uses are replaced by what is badly explained.
+        Sample i of t has the weight (i/t)^fade. This discounts the codes of early, poor
+        dictionaries, while the change of W still decreases like 1/t (Mairal et al., 2010, section
+        3.4). 0 is [O]: equal weights.
+    replace_unused : bool
+        Whether atoms that no sample uses are replaced by residuals.
 
     Examples
     --------
@@ -97,7 +99,7 @@ class Surrogate:
     forgetting: float = 1.0
     frozen: int = 0
     fade: float = 0.0
-    revival: bool = True
+    replace_unused: bool = True
 
     def init(self, W: Array) -> Statistics:
         """Return the statistics of no samples."""
@@ -106,7 +108,7 @@ class Surrogate:
         return Statistics(np.zeros((K, K), W.dtype), np.zeros((K, F), W.dtype).T, zero, zero, zero)
 
     def absorb(self, state: Statistics, V: Array, codes: Codes) -> Statistics:
-        """Return the statistics with a batch taken in."""
+        """Return the statistics after a batch."""
         H, n = codes.H, V.shape[1]
         if n == 0:
             return state
@@ -127,9 +129,9 @@ class Surrogate:
     def step(
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
     ) -> tuple[Array, Statistics]:
-        """Take in a batch, minimise the surrogate from W, and replace dead atoms.
+        """Add a batch to the statistics, minimise the surrogate from W, and replace dead atoms.
 
-        Gaps need no mark here: the outliers make V - R equal to W H over them.
+        ``observed`` is not needed, since V - R equals W H at missing entries.
         """
         state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
@@ -139,22 +141,22 @@ class Surrogate:
 
     @property
     def replaces_dead_atoms(self) -> bool:
-        """Whether dead atoms are replaced; an l1 penalty is there to let atoms die."""
-        return self.revival and self.l1 == 0.0
+        """Whether dead atoms are replaced; under an l1 penalty they are wanted."""
+        return self.replace_unused and self.l1 == 0.0
 
     def summarise(
         self, W: Array, V: Array, codes: Codes, observed: Mask | None = None
     ) -> Statistics:
-        """Return the statistics of a block of samples alone."""
-        return alone(self).absorb(self.init(W), V, codes)
+        """Return the statistics of a block of samples."""
+        return without_forgetting(self).absorb(self.init(W), V, codes)
 
     def take_in(self, W: Array, state: Statistics, latest: Statistics) -> tuple[Array, Statistics]:
-        """Take in a batch by its statistics, and minimise the surrogate from W."""
-        state = joined(state, latest, self.forgetting, self.fade)
+        """Add the statistics of a batch, and minimise the surrogate from W."""
+        state = add_batch(state, latest, self.forgetting, self.fade)
         return self.minimise(W, state), state
 
     def minimise(self, W: Array, state: Statistics) -> Array:
-        """Return the dictionary that minimises the surrogate, starting from W."""
+        """Return the minimiser of the surrogate, starting from W."""
         A = state.A + self.l2 * np.eye(len(state.A), dtype=W.dtype) if self.l2 else state.A
         B = state.B - W.dtype.type(self.l1) if self.l1 else state.B
         free = np.arange(W.shape[1]) >= self.frozen
@@ -166,6 +168,6 @@ class Surrogate:
         return merge_means(states)
 
     def objective(self, W: Array, state: Statistics) -> float:
-        """Return the surrogate [O] (11) at W, with the penalty of W."""
+        """Return the surrogate [O] (11) at W, including the penalty of W."""
         quadratic = 0.5 * np.vdot(W @ state.A, W) - np.vdot(W, state.B) + state.constant
         return float(quadratic + self.l1 * W.sum() + 0.5 * self.l2 * np.vdot(W, W))
