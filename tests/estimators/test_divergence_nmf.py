@@ -350,7 +350,7 @@ def test_other_losses_count_no_outliers(loss: str) -> None:
         ({"code_penalty": "simplex"}, ["penalty", "elastic net", "Simplex", "'l1'"]),
         (
             {"constraint": ElasticNetBall(), "code_penalty": "l1"},
-            ["penalty of the codes", "simplex", "ElasticNetBall", "Use one"],
+            ["constraint", "simplex", "codes are penalised", "ElasticNetBall", "Use one"],
         ),
         ({"frozen_components": np.ones((4, F))}, ["frozen", "at most 3 rows", "(4, 15)"]),
     ],
