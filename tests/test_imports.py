@@ -20,6 +20,7 @@ LAYERS = (
     {"baselines"},
     {"streams", "estimators", "metrics", "synthetic"},
     {"checkpoint"},
+    {"learning"},
     {"archetypes", "completion", "trackers", "updates"},
     {"encoders"},
     {"solvers"},
@@ -174,7 +175,7 @@ def test_a_wrong_import_is_seen(module, source):
         ("thalweg.encoders.fast", "from thalweg.encoders.pgd import step"),
         ("thalweg._rooms", "from thalweg.errors import ParameterError"),
         ("thalweg._kernels", "from numba import njit"),
-        ("thalweg.estimators._base", "import sklearn\nfrom thalweg.updates import half_life"),
+        ("thalweg.estimators.base", "import sklearn\nfrom thalweg.updates import half_life"),
         ("thalweg.__init__", "from thalweg.estimators import RobustNMF"),
     ],
 )

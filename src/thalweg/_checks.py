@@ -1,4 +1,4 @@
-"""Checks of numeric parameters, random states and optional dependencies."""
+"""Checks of parameters, random states and optional dependencies."""
 
 from importlib import import_module
 from math import inf
@@ -47,6 +47,102 @@ def require_whole(least: int, /, **parameters: int) -> None:
                 f"{name} must be an integer >= {least}, got {value!r}. "
                 f"Use a number such as {name}={100 * least}."
             )
+
+
+def choose(parameter: str, value: Any, options: tuple[str, ...]) -> str:
+    """Return the value if it is one of the options."""
+    if not isinstance(value, str) or value not in options:
+        raise ParameterError(
+            f"{parameter} must be one of {', '.join(map(repr, options))}, got {value!r}. "
+            "Use one of these names."
+        )
+    return value
+
+
+def check_count(parameter: str, value: Any) -> int:
+    """Return the value if it is a positive integer."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise ParameterError(
+            f"{parameter} must be a positive integer, got {value!r}. Set it to 1 or more."
+        )
+    return int(value)
+
+
+def check_whole(parameter: str, value: Any) -> int:
+    """Return the value if it is an integer of 0 or more."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+        raise ParameterError(
+            f"{parameter} must be an integer of 0 or more, got {value!r}. 0 leaves it out."
+        )
+    return int(value)
+
+
+def check_positive(parameter: str, value: Any) -> float:
+    """Return the value if it is a finite number above 0."""
+    if not (isinstance(value, (int, float, np.number)) and 0.0 < value < np.inf):
+        raise ParameterError(
+            f"{parameter} must be a finite number above 0, got {value!r}. Example: 1.0."
+        )
+    return float(value)
+
+
+def check_tol(value: Any) -> float:
+    """Return the tolerance if it is a finite number of 0 or more."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not (number and 0.0 <= value < np.inf):
+        raise ParameterError(
+            f"tol must be a finite number of 0 or more, got {value!r}. "
+            "With 0 the iteration runs to its limit."
+        )
+    return float(value)
+
+
+def check_share(parameter: str, value: Any) -> float:
+    """Return the value if it is above 0 and at most 1."""
+    if not (isinstance(value, (int, float, np.number)) and 0.0 < value <= 1.0):
+        raise ParameterError(
+            f"{parameter} must be above 0 and at most 1, got {value!r}. "
+            "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
+        )
+    return float(value)
+
+
+def check_callback(value: Any) -> None:
+    """Raise unless the value can be called, or is None."""
+    if value is not None and not callable(value):
+        raise ParameterError(
+            f"callback must be None or a function of one argument, got {value!r}. "
+            "Pass the function itself, not what it returns."
+        )
+
+
+def unmasked(X: Any) -> Any:
+    """Return a masked array as a plain one, with NaN where it is masked; others as they are."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X) or X.dtype.kind not in "biufO":  # other types are invalid anyway
+        return X.data
+    return np.ma.filled(X.astype(np.float64) if X.dtype.kind in "biu" else X, np.nan)
+
+
+def as_numbers(values: Any) -> Any:
+    """Return values as an array of floats, or None if they are not real numbers in rows."""
+    try:
+        array = np.asarray(unmasked(values))
+        if array.dtype in (np.float32, np.float64):
+            return array
+        return array.astype(np.float64) if array.dtype.kind in "biufO" else None
+    except (OverflowError, TypeError, ValueError):  # rows of different lengths, text
+        return None
+
+
+def in_words(values: Any) -> str:
+    """Return shape and type of an array, for error messages."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        return "rows of different lengths"
+    return f"an array of shape {array.shape} and type {array.dtype}"
 
 
 def generator(random_state: Any) -> np.random.Generator:

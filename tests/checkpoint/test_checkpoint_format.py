@@ -15,6 +15,8 @@ from thalweg.errors import CheckpointError
 
 READERS = (checkpoint.load, checkpoint.verify)
 
+NOISE = "learning.noise.NoiseEstimate"
+
 
 def assert_rejected(path, message=""):
     for read in READERS:
@@ -167,20 +169,24 @@ def test_unknown_estimators_are_rejected(forger, name):
         {"is": "record", "class": "updates.surrogate.Surrogate", "fields": {}},
         {"is": "record", "class": "updates.surrogate.np", "fields": {}},
         {"is": "record", "class": "updates..surrogate.Statistics", "fields": {}},
-        {"is": "record", "class": "estimators._noise.Noise", "fields": {"scale_": 1.0}},
-        {"is": "record", "class": "estimators._noise.Noise", "fields": [1.0]},
-        {"is": "record", "class": ["estimators._noise.Noise"], "fields": {}},
-        {"is": "record", "class": "estimators._noise.Noise"},
+        {"is": "record", "class": NOISE, "fields": {"scale_": 1.0}},
+        {"is": "record", "class": NOISE, "fields": [1.0]},
+        {"is": "record", "class": [NOISE], "fields": {}},
+        {"is": "record", "class": NOISE},
         {"is": "component", "room": "os", "name": "system", "fields": {}},
         {"is": "component", "room": "prox", "name": "L1", "fields": {}},
         {"is": "component", "room": "prox", "name": ["l1"], "fields": {}},
         {"is": "component", "room": "prox", "name": "l1", "fields": {"weight": -1.0}},
         {"is": "component", "room": "prox", "name": "l1", "fields": {"weight": "one"}},
         {"is": "component", "room": "prox", "name": "l1", "fields": {"__class__": 1}},
-        {"is": "records", "class": "estimators._noise.Noise", "fields": {"scale": 1.0}},
-        {"is": "records", "class": "estimators._noise.Noise", "fields": {}},
-        {"is": "records", "class": "estimators._noise.Noise", "fields": {"scale": [], "far": [1]}},
-        {"is": "records", "class": "estimators._noise.Noise", "fields": {"scal": [1]}},
+        {"is": "records", "class": NOISE, "fields": {"scale": 1.0}},
+        {"is": "records", "class": NOISE, "fields": {}},
+        {
+            "is": "records",
+            "class": NOISE,
+            "fields": {"scale": [], "far": [1]},
+        },
+        {"is": "records", "class": NOISE, "fields": {"scal": [1]}},
         {"is": "records", "class": "os.stat_result", "fields": {"st_mode": [1]}},
         {"is": "column", "name": "components_"},
         {"is": "dtype", "name": "object"},

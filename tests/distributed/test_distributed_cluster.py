@@ -21,8 +21,7 @@ from thalweg import (
     streams,
 )
 from thalweg._typing import Array
-from thalweg.distributed._model import travelling
-from thalweg.distributed._online import _encode
+from thalweg.distributed._online import shared_of, summarise
 from thalweg.errors import BlockError
 
 MODELS = [
@@ -129,8 +128,9 @@ def test_messages_hold_the_dictionary_and_the_statistics() -> None:
     X = np.random.default_rng(0).random((B, F))
     model = RobustOnlineNMF(K, init=np.ones((K, F)), random_state=0, callback=print)
     model.fit(X)
-    out = len(pickle.dumps(travelling(model)))
-    back = len(pickle.dumps(_encode(X, travelling(model), 1)))
+    shared = shared_of(model, model.make_learner(), model.get_state(), 1)
+    out = len(pickle.dumps(shared))
+    back = len(pickle.dumps(summarise(X, shared)))
     assert 8 * F * K < out < 8 * F * K + 4096
     # A, B, and two thousand entries with their codes for the noise
     assert 8 * (F * K + K * K) < back < 8 * (F * K + K * K) + 8 * 2048 + 8 * K * 8 + 4096

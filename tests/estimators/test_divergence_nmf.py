@@ -217,7 +217,7 @@ def test_visiting_zeros_changes_nothing(loss: Any, monkeypatch: pytest.MonkeyPat
     short = model.fit(X)
     assert short.sparse_
     components, objective = short.components_, short.objective_
-    monkeypatch.setattr("thalweg.estimators._divergence._SPARSE", 0.0)
+    monkeypatch.setattr("thalweg.learning.divergence._SPARSE_SHARE", 0.0)
     full = model.fit(X)
     assert not full.sparse_
     np.testing.assert_allclose(full.components_, components, rtol=1e-6, atol=1e-9)
@@ -231,14 +231,14 @@ def test_blocks_do_not_matter(form: str, monkeypatch: pytest.MonkeyPatch) -> Non
     X = sparse.csr_array(X) if "sparse" in form else X
     model = DivergenceNMF(K, max_iter=20, random_state=0)
     whole = model.fit(X).components_
-    monkeypatch.setattr("thalweg.estimators.divergence_nmf._BLOCK", 7 * X.shape[1])
+    monkeypatch.setattr("thalweg.estimators.divergence_nmf._BLOCK_ENTRIES", 7 * X.shape[1])
     np.testing.assert_allclose(model.fit(X).components_, whole, rtol=1e-7, atol=1e-10)
 
 
 def test_a_part_of_the_rows_is_enough_to_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:
     X = counts(6, 400)
     whole = DivergenceNMF(K, max_iter=1000, tol=1e-7, random_state=0).fit(X)
-    monkeypatch.setattr("thalweg.estimators.divergence_nmf._SAMPLE", 50 * F)
+    monkeypatch.setattr("thalweg.estimators.divergence_nmf._INIT_ENTRIES", 50 * F)
     part = DivergenceNMF(K, max_iter=1000, tol=1e-7, random_state=0).fit(X)
     assert part.objective_ == pytest.approx(whole.objective_, rel=0.05)
     assert part.n_samples_seen_ == 400
@@ -247,8 +247,8 @@ def test_a_part_of_the_rows_is_enough_to_begin_with(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("loss", ["kl", "itakura-saito"])
 def test_sparse_data_are_never_dense_as_a_whole(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = sparse.random_array((4000, 1000), density=0.005, format="csr", random_state=0)
-    monkeypatch.setattr("thalweg.estimators.divergence_nmf._BLOCK", 2**17)
-    monkeypatch.setattr("thalweg.estimators.divergence_nmf._SAMPLE", 2**17)
+    monkeypatch.setattr("thalweg.estimators.divergence_nmf._BLOCK_ENTRIES", 2**17)
+    monkeypatch.setattr("thalweg.estimators.divergence_nmf._INIT_ENTRIES", 2**17)
     model = DivergenceNMF(K, loss=loss, max_iter=2, random_state=0)
     model.fit(X[:50])
     tracemalloc.start()
@@ -265,8 +265,8 @@ def test_dense_data_are_not_copied(gaps: bool, monkeypatch: pytest.MonkeyPatch) 
     X = np.random.default_rng(0).random((6000, 400))
     if gaps:
         X[::7, ::3] = np.nan
-    monkeypatch.setattr("thalweg.estimators.divergence_nmf._BLOCK", 2**17)
-    monkeypatch.setattr("thalweg.estimators.divergence_nmf._SAMPLE", 2**17)
+    monkeypatch.setattr("thalweg.estimators.divergence_nmf._BLOCK_ENTRIES", 2**17)
+    monkeypatch.setattr("thalweg.estimators.divergence_nmf._INIT_ENTRIES", 2**17)
     model = DivergenceNMF(K, max_iter=2, random_state=0)
     model.fit(X[:50])
     tracemalloc.start()
@@ -340,7 +340,7 @@ def test_other_losses_count_no_outliers(loss: str) -> None:
         ({"solver": "fast"}, ["solver", "'mu'", "'fast'", "Use one of"]),
         ({"max_iter": 0}, ["max_iter", "positive integer", "0", "1 or more"]),
         ({"n_components": 2.5}, ["n_components", "positive integer", "2.5"]),
-        ({"tol": 0.0}, ["tol", "number above 0", "0.0"]),
+        ({"tol": -1.0}, ["tol", "number of 0 or more", "-1.0"]),
         ({"loss": "kld"}, ["loss", "'kl'", "'kld'", "Use one of"]),
         ({"loss": 3}, ["loss", "name or an object", "3", "Use 'kl'"]),
         ({"init": "zeros"}, ["init", "'random'", "'zeros'"]),

@@ -165,7 +165,7 @@ def test_a_negative_batch_changes_nothing(make_nmf_streaming: Any, state_of: Any
 
 
 # A value without meaning, for some parameter that every later batch looks at.
-BROKEN = {"tol": 0.0, "on_jump": "panic", "encoder": "none"}
+BROKEN = {"tol": -1.0, "on_jump": "panic", "encoder": "none"}
 
 
 def stays_as_it_was(make: Any, state_of: Any, bad: Any) -> None:

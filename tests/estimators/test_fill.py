@@ -14,8 +14,8 @@ from thalweg import (
     RobustOnlineNMF,
 )
 from thalweg.encoders import Codes
-from thalweg.estimators._code_prior import CodePrior, empty_prior, look, merged
-from thalweg.estimators._input import Batch
+from thalweg.learning.batches import Batch
+from thalweg.learning.code_prior import CodePrior, empty_prior, estimate_prior, merged
 
 ESTIMATORS = {
     "robust": lambda K, **o: RobustOnlineNMF(K, random_state=0, **o),
@@ -185,7 +185,7 @@ def test_squares_and_dispersion_are_means():
     H = np.random.default_rng(4).uniform(1.0, 1.5, size=(4, 50))
     H[0, ::2] = 0.0
     batch = Batch(np.zeros((9, 50)), None)
-    found = look(batch, codes_of(H, 3.0), empty_prior(4))
+    found = estimate_prior(batch, codes_of(H, 3.0), empty_prior(4))
     np.testing.assert_allclose(found.squares, np.mean(H**2, axis=1))
     freedom = 9 - np.count_nonzero(H, axis=0)
     assert found.dispersion == pytest.approx(2.0 * 50 * 3.0 / freedom.sum())
@@ -197,9 +197,9 @@ def test_codes_that_ran_away_hardly_count():
     wild = H.copy()
     wild[:, ::10] *= 1e8
     batch = Batch(np.zeros((9, 50)), None)
-    calm, found = (look(batch, codes_of(h, 1.0), empty_prior(4)) for h in (H, wild))
+    calm, found = (estimate_prior(batch, codes_of(h, 1.0), empty_prior(4)) for h in (H, wild))
     assert np.all(found.squares < 2.0 * calm.squares)
-    alone = look(Batch(np.zeros((9, 1)), None), codes_of(wild[:, :1], 1.0), calm)
+    alone = estimate_prior(Batch(np.zeros((9, 1)), None), codes_of(wild[:, :1], 1.0), calm)
     assert alone.squares.sum() <= 4.1 * calm.squares.sum()
 
 
@@ -208,15 +208,17 @@ def test_the_dispersion_needs_more_entries_than_codes():
     observed[:2] = True
     batch = Batch(np.zeros((9, 6)), observed)
     before = CodePrior(np.ones(3), 0.7, 10)
-    assert look(batch, codes_of(np.ones((3, 6)), 0.0), before).dispersion == 0.7
+    assert estimate_prior(batch, codes_of(np.ones((3, 6)), 0.0), before).dispersion == 0.7
     observed[2:6, 0] = True
-    assert look(batch, codes_of(np.ones((3, 6)), 0.9), before).dispersion == pytest.approx(0.6)
+    assert estimate_prior(
+        batch, codes_of(np.ones((3, 6)), 0.9), before
+    ).dispersion == pytest.approx(0.6)
 
 
 def test_the_usual_follows_the_stream():
     usual = empty_prior(2)
     for size, dispersion in [(1.0, 1.0)] * 100 + [(9.0, 4.0)] * 400:
-        usual = usual.follow(CodePrior(np.full(2, size), dispersion, 10))
+        usual = usual.averaged(CodePrior(np.full(2, size), dispersion, 10))
     assert usual.squares[0] == pytest.approx(9.0, rel=0.05)
     assert usual.dispersion == pytest.approx(4.0, rel=0.01)
     assert usual.n_samples == 5000

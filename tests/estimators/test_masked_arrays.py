@@ -8,7 +8,7 @@ import pytest
 from thalweg import RobustOnlineNMF, SignSplitter, baselines
 from thalweg._typing import Array
 from thalweg.errors import InputError
-from thalweg.estimators._input import check_data
+from thalweg.estimators.validation import check_data
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from scipy import integrate, optimize, stats
 
 import reference
-from thalweg.estimators._input import Batch
-from thalweg.estimators._noise import Noise, due, measure
+from thalweg.learning.batches import Batch
+from thalweg.learning.noise import SAMPLED_EVERY, NoiseEstimate, estimate_noise, is_sampled
 
 KNEES = np.linspace(0.5, 1.75, 26)
 
@@ -14,7 +14,7 @@ KNEES = np.linspace(0.5, 1.75, 26)
 def look(residual, size=1.0):
     """Return what is measured when the model leaves this residual."""
     V = np.asfortranarray(np.asarray(residual, dtype=np.float64)[:, None] + size)
-    return measure(Batch(V, None), np.full((len(V), 1), size), np.ones((1, 1)))
+    return estimate_noise(Batch(V, None), np.full((len(V), 1), size), np.ones((1, 1)))
 
 
 def variance(density, knee):
@@ -36,7 +36,7 @@ def test_the_knee_is_nearly_the_best_in_theory(share, width):
     found = look(rng.standard_normal(1000) * np.where(wide, width, 1.0), size=100.0)
     density = contaminated(share, width)
     best = min(variance(density, knee) for knee in KNEES)
-    assert variance(density, found.weight) <= 1.15 * best
+    assert variance(density, found.outlier_weight) <= 1.15 * best
 
 
 def test_theory_tells_how_much_a_simulated_fit_varies():
@@ -59,10 +59,10 @@ def test_the_knee_is_the_largest_of_those_that_are_not_worse(freedom):
     within = [np.mean(residual <= c) for c in knees]
     cut = [np.mean(np.minimum(residual, c) ** 2) for c in knees]
     worth = np.array(cut) / np.square(within)
-    assert min(worth) <= np.interp(found.knee, knees, worth) < 1.1 * min(worth)
-    assert found.knee >= knees[np.argmin(worth)] - 0.1 * found.scale
+    assert min(worth) <= np.interp(found.huber_threshold, knees, worth) < 1.1 * min(worth)
+    assert found.huber_threshold >= knees[np.argmin(worth)] - 0.1 * found.scale
     expected = reference.huber_knee(residual, knees, 0.05 * found.scale, 0.07)
-    assert found.knee == pytest.approx(expected)
+    assert found.huber_threshold == pytest.approx(expected)
 
 
 def test_the_knee_does_not_hang_on_a_hair():
@@ -71,7 +71,12 @@ def test_the_knee_does_not_hang_on_a_hair():
     for _ in range(50):
         residual = rng.standard_normal(600) * np.where(rng.random(600) < 0.1, 10.0, 1.0)
         shaken = residual + 1e-3 * rng.standard_normal(600)
-        changes.append(np.log(look(shaken, size=100.0).knee / look(residual, size=100.0).knee))
+        changes.append(
+            np.log(
+                look(shaken, size=100.0).huber_threshold
+                / look(residual, size=100.0).huber_threshold
+            )
+        )
     assert np.median(np.abs(changes)) < 0.01
     assert np.abs(changes).max() < 0.15
 
@@ -80,7 +85,9 @@ def test_long_tails_and_many_outliers_make_the_knee_small():
     rng = np.random.default_rng(3)
     normal = rng.standard_normal(1000)
     few, many = (np.where(rng.random(1000) < share, 20.0, normal) for share in (0.02, 0.3))
-    knees = [look(e, size=100.0).knee for e in (normal, few, rng.laplace(size=1000), many)]
+    knees = [
+        look(e, size=100.0).huber_threshold for e in (normal, few, rng.laplace(size=1000), many)
+    ]
     assert knees[0] > knees[1] > knees[3]
     assert knees[0] > 1.5 * knees[2]
 
@@ -88,24 +95,24 @@ def test_long_tails_and_many_outliers_make_the_knee_small():
 @pytest.mark.parametrize("unit", [1e-150, 1e-6, 1e6, 1e150])
 def test_the_knee_has_the_unit_of_the_data(unit):
     residual = np.random.default_rng(4).laplace(size=500)
-    assert look(unit * residual, size=100.0 * unit).weight == pytest.approx(
-        unit * look(residual, size=100.0).weight
+    assert look(unit * residual, size=100.0 * unit).outlier_weight == pytest.approx(
+        unit * look(residual, size=100.0).outlier_weight
     )
 
 
 @pytest.mark.parametrize("residual", [[0.0], [0.0, 0.0, 5.0], [3.0], [2.0] * 50])
 def test_a_residual_without_spread_leaves_a_weight(residual):
-    assert 0.0 < look(residual, size=4.0).weight < np.inf
+    assert 0.0 < look(residual, size=4.0).outlier_weight < np.inf
 
 
 def test_the_level_follows_a_change_of_the_noise():
-    noise = Noise()
+    noise = NoiseEstimate()
     for scale in [1.0] * 30 + [5.0] * 20:
-        noise = noise.follow(Noise(scale, 2.0 * scale, 1.0, 1))
-    assert noise.level == pytest.approx(5.0, rel=0.02)
-    assert noise.weight == pytest.approx(10.0, rel=0.02)
+        noise = noise.averaged(NoiseEstimate(scale, 2.0 * scale, 1.0, 1))
+    assert noise.positive_scale == pytest.approx(5.0, rel=0.02)
+    assert noise.outlier_weight == pytest.approx(10.0, rel=0.02)
 
 
 def test_not_every_batch_is_looked_at():
-    assert all(due(n) for n in range(20))
-    assert sum(due(n) for n in range(20, 60)) == 10
+    assert all(is_sampled(n, SAMPLED_EVERY) for n in range(20))
+    assert sum(is_sampled(n, SAMPLED_EVERY) for n in range(20, 60)) == 10

@@ -153,7 +153,7 @@ def test_sparse_counts_never_become_dense() -> None:
 def test_few_numbers_are_kept_where_features_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     X, _ = data(8, "poisson")
     assert fit(X).statistics_.A.shape == (F, K, K)
-    monkeypatch.setattr("thalweg.estimators.online_nmf._LARGEST", F * K**2 - 1)
+    monkeypatch.setattr("thalweg.learning.divergence._LARGEST_CURVATURE", F * K**2 - 1)
     lean = fit(X, epochs=5)
     assert lean.statistics_.neg.shape == (F, K)
     assert -lean.score(X) < 1.6 * F

@@ -17,7 +17,8 @@ from thalweg import (
     baselines,
 )
 from thalweg._typing import Array
-from thalweg.estimators._input import as_batch, check_data
+from thalweg.estimators.validation import check_data
+from thalweg.learning.batches import as_batch
 from thalweg.prox.box import Box
 from thalweg.prox.elastic_net_ball import ElasticNetBall
 from thalweg.prox.l1_ball import L1Ball
@@ -55,9 +56,14 @@ def data() -> Array:
 def begun(model: Any, X: Array | None = None) -> Array:
     """Return the components that a method begins with."""
     X = check_data(model, data() if X is None else X, reset=True)
-    if hasattr(model, "_prepare"):
-        model._prepare(X)
-    W: Array = model._start(as_batch(X), np.random.default_rng(0))
+    learner, rng = model.make_learner(), np.random.default_rng(0)
+    if hasattr(learner, "learn"):
+        state = learner.init(as_batch(X), learner.form(X), rng)
+    elif isinstance(model, DivergenceNMF):
+        state = learner.init(as_batch(X), learner.model.form(X), rng)
+    else:
+        state = learner.init(as_batch(X), rng)
+    W: Array = state.W
     return W.T
 
 

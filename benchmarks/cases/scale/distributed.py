@@ -28,8 +28,7 @@ import numpy as np
 from benchmarks.shared.tables import number, table
 from benchmarks.shared.timing import round_robin
 from thalweg import RobustOnlineNMF, distributed
-from thalweg.distributed._model import travelling
-from thalweg.distributed._online import _encode
+from thalweg.distributed._online import shared_of, summarise
 from thalweg.streams import Batch
 
 F, K, TOGETHER, SMALL = 2000, 50, 16, 50
@@ -135,9 +134,10 @@ def _outgoing(dask_worker: Any) -> int:
 
 def _bytes(model: Any, stream: Drawn, size: int, sent: dict[str, Any]) -> dict[str, Any]:
     """Return bytes of a round as measured, and of the dictionary and the statistics alone."""
-    out = len(pickle.dumps(travelling(model)))
+    shared = shared_of(model, model.make_learner(), model.get_state(), TOGETHER)
+    out = len(pickle.dumps(shared))
     block = next(stream.batches(size)).X
-    back = len(pickle.dumps(_encode(block, travelling(model), TOGETHER)))
+    back = len(pickle.dumps(summarise(block, shared)))
     alone = {"1 worker": TOGETHER * back, "2 workers": TOGETHER * back + out}
     return {
         "dictionary_bytes": out,
@@ -151,15 +151,17 @@ def _bytes(model: Any, stream: Drawn, size: int, sent: dict[str, Any]) -> dict[s
 
 def _constants(model: Any, stream: Drawn, size: int) -> dict[str, float]:
     """Return what a cost model needs: seconds to draw and to encode a row, and to merge."""
+    learner, state = model.make_learner(), model.get_state()
+    shared = shared_of(model, learner, state, TOGETHER)
     begin = time.perf_counter()
     X = next(stream.batches(size)).X
     drawn = time.perf_counter()
-    report = _encode(X, travelling(model), TOGETHER)
+    summary = summarise(X, shared)
     encoded = time.perf_counter()
-    update = model._update()
-    latest = update.merge([report.latest] * TOGETHER)
+    update = learner.update(state)
+    latest = update.merge([summary.statistics] * TOGETHER)
     merged = time.perf_counter()
-    update.take_in(model.components_.T, model.statistics_, latest)
+    update.take_in(state.W, state.statistics, latest)
     moved = time.perf_counter()
     return {
         "draw_seconds_per_row": (drawn - begin) / size,

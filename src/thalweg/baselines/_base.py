@@ -5,14 +5,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from thalweg._checks import check_count, check_positive, generator
 from thalweg._typing import Array, Mask
 from thalweg.archetypes import DataMatrix
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import InputError
-from thalweg.estimators import _parameters as parameters
-from thalweg.estimators._base import Factorization
-from thalweg.estimators._input import check_data
 from thalweg.estimators._rollback import rollback_on_error
+from thalweg.estimators.base import Factorization
+from thalweg.estimators.validation import check_data
 from thalweg.solvers.nnls import nnls, prepare
 
 __all__ = ["Baseline", "Learned", "LeastSquares", "half_squares"]
@@ -81,10 +81,10 @@ class Baseline(Factorization):
         rows = DataMatrix.of(X)
         if np.isnan(rows.squares.sum()):
             raise _incomplete(type(self).__name__)
-        count = parameters.check_count("n_components", self.n_components)
-        parameters.check_count("max_iter", self.max_iter)
-        parameters.check_positive("tol", self.tol)
-        return self._learn(rows, count, parameters.generator(self.random_state))
+        count = check_count("n_components", self.n_components)
+        check_count("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        return self._learn(rows, count, generator(self.random_state))
 
     def _encoder(self) -> Encoder:
         return LeastSquares()

@@ -10,7 +10,7 @@ from thalweg.archetypes.initialisation import furthest_sum
 from thalweg.archetypes.simplex_codes import SimplexCodes
 from thalweg.baselines._base import Baseline, Learned
 from thalweg.encoders import Encoder
-from thalweg.estimators._parameters import check_archetypes
+from thalweg.estimators.parameters import check_archetypes
 
 __all__ = ["ArchetypalAnalysis"]
 

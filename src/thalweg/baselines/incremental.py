@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from thalweg.estimators._plain import LEAST_SQUARES
+from thalweg.encoders.fast import LEAST_SQUARES
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.prox.simplex import Simplex
 from thalweg.updates.cao_onmf import CaoONMF

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from thalweg._checks import check_positive
 from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
 from thalweg.baselines._base import Baseline, Learned, half_squares
-from thalweg.estimators import _parameters as parameters
 from thalweg.solvers.nnls import nnls, prepare
 
 __all__ = ["KimParkNMF"]
@@ -67,8 +67,8 @@ class KimParkNMF(Baseline):
         self.random_state = random_state
 
     def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
-        penalty = parameters.check_positive("penalty", self.penalty)
-        ridge = parameters.check_positive("ridge", self.ridge)
+        penalty = check_positive("penalty", self.penalty)
+        ridge = check_positive("ridge", self.ridge)
         # codes and components share the units of the data
         unit = float(np.sqrt(rows.squares.mean() / rows.shape[1])) or 1.0
         W: Array = np.sqrt(unit) * rng.random((rows.shape[0], k))

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from thalweg._checks import check_count
 from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
 from thalweg.baselines._base import Baseline, Learned, half_squares
 from thalweg.errors import ParameterError
-from thalweg.estimators import _parameters as parameters
 from thalweg.prox.top import Top
 from thalweg.solvers.nnls import nnls, prepare
 
@@ -76,7 +76,7 @@ class PeharzPernkopfNMF(Baseline):
                 "0.5 lets every second entry differ from 0."
             )
         keep = Top(max(1, int(float(share) * rows.shape[1])))
-        parameters.check_count("updates", self.updates)
+        check_count("updates", self.updates)
         H: Array = rng.random((k, rows.shape[1]))
         best, last, round_ = Learned(H, np.inf, 0), np.inf, 0
         for round_ in range(1, self.max_iter + 1):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from thalweg.estimators._plain import LEAST_SQUARES
+from thalweg.encoders.fast import LEAST_SQUARES
 from thalweg.estimators.online_factorization import OnlineFactorization
 from thalweg.estimators.or_nmf import ORNMF
 from thalweg.prox.simplex import Simplex

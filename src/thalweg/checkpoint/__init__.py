@@ -15,12 +15,13 @@ from thalweg.checkpoint._files import (
     save,
     verify,
 )
-from thalweg.checkpoint._keeper import Keeper, latest
+from thalweg.checkpoint._keeper import Keeper, keeper_for, latest
 
 __all__ = [
     "Checkpoint",
     "Keeper",
     "Manifest",
+    "keeper_for",
     "latest",
     "load",
     "read_manifest",

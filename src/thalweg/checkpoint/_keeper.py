@@ -10,9 +10,9 @@ from typing import Any
 from thalweg._checks import require_positive, require_whole
 from thalweg.checkpoint._files import save, verify
 from thalweg.checkpoint._write import PART
-from thalweg.errors import CheckpointError
+from thalweg.errors import CheckpointError, ParameterError
 
-__all__ = ["Keeper", "latest"]
+__all__ = ["Keeper", "keeper_for", "latest"]
 
 _NAME = re.compile(r"checkpoint-(\d{8,})\.thalweg")
 
@@ -158,3 +158,43 @@ def _numbered(directory: Path) -> list[tuple[int, Path]]:
         ) from error
     names = ((_NAME.fullmatch(path.name), path) for path in paths)
     return sorted((int(match[1]), path) for match, path in names if match)
+
+
+def keeper_for(checkpoint: Any, resume: bool, start: Any = None) -> Keeper | None:
+    """Return the keeper of a run, after checking that no earlier run is overwritten.
+
+    Parameters
+    ----------
+    checkpoint : path, Keeper or None
+        Folder of the checkpoints; None writes none.
+    resume : bool
+        Whether the run continues from the latest checkpoint.
+    start : object, optional
+        A start position, which excludes ``resume``.
+
+    Returns
+    -------
+    Keeper or None
+        The keeper, with its folder created.
+
+    Examples
+    --------
+    >>> from thalweg.checkpoint import keeper_for
+    >>> keeper_for(None, resume=False) is None
+    True
+    """
+    if resume and (checkpoint is None or start is not None):
+        raise ParameterError(
+            "resume=True must be used with checkpoint= and without start=: the position is that of "
+            "the checkpoint."
+        )
+    if checkpoint is None:
+        return None
+    keeper = checkpoint if isinstance(checkpoint, Keeper) else Keeper(checkpoint)
+    if not resume and start is None and keeper.used():
+        raise ParameterError(
+            f"checkpoint must be a folder without checkpoints, got {keeper.directory} with those "
+            "of an earlier run. Use resume=True to continue it, or another folder."
+        )
+    keeper.prepare()
+    return keeper

@@ -11,11 +11,11 @@ from scipy import sparse
 from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
 from thalweg.distributed._executors import Executor
-from thalweg.distributed._model import sample, travelling
+from thalweg.distributed._model import sample, sent_copy
 from thalweg.distributed._plan import Plan
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators import Progress
-from thalweg.estimators._input import check_data
+from thalweg.estimators.validation import check_data
 
 __all__ = ["BlockRows", "run"]
 
@@ -125,14 +125,14 @@ def run(estimator: Any, executor: Executor, plan: Plan) -> None:
         )
     head = check_data(estimator, sample(executor, estimator).X, reset=True)
     everyone = range(len(executor.blocks))
-    shared = executor.share(travelling(estimator))
+    shared = executor.share(sent_copy(estimator))
     surveys = executor.collect(executor.map("survey-block", _survey, everyone, shared), everyone)
     dtype = np.result_type(head.dtype, *(survey.dtype for survey in surveys))
     own = estimator.callback
     estimator.callback = _both(own, plan.callback)
     try:
-        planned = estimator._plan(BlockRows(None, executor, surveys))
-        estimator._carry_out(*planned, None, dtype)
+        planned = estimator.plan_rows(BlockRows(None, executor, surveys))
+        estimator.fit_rows(*planned, None, dtype)
     finally:
         estimator.callback = own
 

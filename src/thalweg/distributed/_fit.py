@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from thalweg.distributed import _archetypes, _divergence, _online, _robust
+from thalweg.distributed import _archetypes, _online, _rounds
 from thalweg.distributed._blocks import blocks_of
 from thalweg.distributed._dask import connected
 from thalweg.distributed._executors import executor_for
@@ -20,7 +20,6 @@ from thalweg.estimators import (
     RobustOnlineNMF,
     SparseArchetypalNMF,
 )
-from thalweg.estimators._tracking import Tracking
 
 __all__ = ["fit"]
 
@@ -30,8 +29,8 @@ _RUNS: dict[type[Any], Callable[[Any, Any, Plan], None]] = {
     RobustOnlineNMF: _online.run,
     OnlineNMF: _online.run,
     ORNMF: _online.run,
-    RobustNMF: _robust.run,
-    DivergenceNMF: _divergence.run,
+    RobustNMF: _rounds.run_robust,
+    DivergenceNMF: _rounds.run_divergence,
     SparseArchetypalNMF: _archetypes.run,
 }
 
@@ -135,7 +134,7 @@ def fit(
 def _unsupported(estimator: Any) -> str:
     supported = ", ".join(cls.__name__ for cls in _RUNS)
     advice = "Its update cannot be merged from blocks of rows: use its fit method."
-    if isinstance(estimator, Tracking):
+    if hasattr(estimator, "start_samples"):  # a tracker
         advice = (
             "A tracker needs the samples in order: for independent streams use distributed.track."
         )

@@ -1,29 +1,18 @@
 """The estimator that is sent to the workers, and samples of the data for the initialisation."""
 
 from copy import copy
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from thalweg._typing import Array
+from thalweg._checks import check_count
 from thalweg.distributed._executors import Executor
 from thalweg.errors import InputError
-from thalweg.estimators._input import Batch, check_data
-from thalweg.estimators._noise import spread
-from thalweg.estimators._parameters import check_count
+from thalweg.estimators.validation import check_data
+from thalweg.learning.batches import Batch, DataForm
 
-__all__ = [
-    "NoiseSample",
-    "Sample",
-    "batch_of",
-    "entries_of",
-    "noise_sample",
-    "pooled",
-    "sample",
-    "travelling",
-]
+__all__ = ["BlockModel", "Sample", "sample", "sent_copy"]
 
 # Number of entries of the sample for the initialisation and for the scale of a loss.
 _SAMPLE = 2**20
@@ -31,7 +20,7 @@ _SAMPLE = 2**20
 _NOT_SENT = ("statistics_", "history_", "feature_names_in_")
 
 
-def travelling(estimator: Any, *without: str) -> Any:
+def sent_copy(estimator: Any, *without: str) -> Any:
     """Return a copy of an estimator with its parameters, and without attributes to keep here."""
     light = copy(estimator)
     for name in (*_NOT_SENT, *without):
@@ -42,36 +31,19 @@ def travelling(estimator: Any, *without: str) -> Any:
     return light
 
 
-def batch_of(model: Any, X: Any, dtype: Any) -> Batch | None:
-    """Check a block and convert it to a batch of the encoder; None if it is empty."""
-    if X.shape[0] == 0:
-        return None
-    batch: Batch = model._batch(check_data(model, X, reset=False).astype(dtype, copy=False))
-    return batch
+class BlockModel(NamedTuple):
+    """What turns a block of rows into a batch: an estimator for the checks, form and type."""
 
+    estimator: Any
+    form: DataForm
+    dtype: Any
 
-def entries_of(batch: Batch) -> int:
-    """Return the number of observed entries."""
-    F, B = batch.V.shape
-    return F * B if batch.observed is None else int(np.count_nonzero(batch.observed))
-
-
-class NoiseSample(NamedTuple):
-    """A few entries of a block and the codes of their samples, for the estimate of the noise."""
-
-    V: Array
-    H: Array
-
-
-def noise_sample(batch: Batch, H: Array, every_feature: int, columns: Any) -> NoiseSample:
-    """Return the samples ``columns`` of a block, with one of ``every_feature`` features."""
-    V: Any = batch.V[::every_feature][:, columns]
-    return NoiseSample(V.toarray() if sparse.issparse(V) else V, H[:, columns])
-
-
-def pooled(parts: list[NoiseSample]) -> NoiseSample:
-    """Concatenate the noise samples of several blocks."""
-    return NoiseSample(np.hstack([part.V for part in parts]), np.hstack([part.H for part in parts]))
+    def batch(self, X: Any) -> Batch | None:
+        """Check a block and convert it to a batch; None if it is empty."""
+        if X.shape[0] == 0:
+            return None
+        rows = check_data(self.estimator, X, reset=False, dtype=self.dtype)
+        return self.form.batch(rows.astype(self.dtype, copy=False))
 
 
 class Sample(NamedTuple):
@@ -88,22 +60,11 @@ class Sample(NamedTuple):
     X: Any
     counts: list[int]
 
-    def columns(self) -> tuple[int, list[Any]]:
-        """Return the entries for the estimate of the noise: feature step, and rows of each block.
-
-        They are the entries that an estimator uses when it is fitted to this sample alone.
-        """
-        every_feature, every_sample = spread(self.X.shape[1], self.X.shape[0])
-        chosen = np.arange(0, self.X.shape[0], every_sample)
-        bounds = np.cumsum([0, *self.counts])
-        inside = [chosen[(low <= chosen) & (chosen < high)] - low for low, high in pairwise(bounds)]
-        return every_feature, inside
-
 
 def sample(executor: Executor, estimator: Any) -> Sample:
     """Fetch the first rows of as many blocks as needed; the workers check them."""
     count = check_count("n_components", estimator.n_components)
-    model = travelling(estimator, "components_", "n_features_in_")
+    model = sent_copy(estimator, "components_", "n_features_in_")
     heads: list[Any] = []
     missing = 1
     for i in range(len(executor.blocks)):

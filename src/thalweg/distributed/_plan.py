@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from itertools import chain, cycle, islice, repeat
 from typing import Any
 
-from thalweg._checks import require_whole
-from thalweg.checkpoint import Keeper, latest, read_manifest, restore
+from thalweg._checks import check_callback, require_whole
+from thalweg.checkpoint import Keeper, keeper_for, latest, read_manifest, restore
 from thalweg.distributed._blocks import Blocks
 from thalweg.errors import ParameterError
 from thalweg.estimators import Progress
-from thalweg.estimators._parameters import check_callback
-from thalweg.estimators._stream_fit import _keeper as keeper_of
 
 __all__ = ["Plan"]
 
@@ -45,7 +43,7 @@ class Plan:
         if blocks_per_round is not None:
             require_whole(1, blocks_per_round=blocks_per_round)
         check_callback(callback)
-        return cls(rounds, blocks_per_round, callback, keeper_of(folder, resume, None), resume)
+        return cls(rounds, blocks_per_round, callback, keeper_for(folder, resume, None), resume)
 
     @property
     def watched(self) -> bool:

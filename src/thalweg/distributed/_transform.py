@@ -7,7 +7,7 @@ import numpy as np
 from thalweg.distributed._blocks import Lazy, blocks_of, plain
 from thalweg.distributed._dask import collection, connected, load
 from thalweg.distributed._executors import executor_for
-from thalweg.distributed._model import travelling
+from thalweg.distributed._model import sent_copy
 from thalweg.errors import ParameterError
 
 __all__ = ["transform"]
@@ -48,7 +48,7 @@ def transform(estimator: Any, X: Any, *, client: Any = None, block_size: int | N
             f"estimator must be fitted, got an unfitted {type(estimator).__name__}. Call fit first."
         )
     blocks = blocks_of(X, block_size)
-    model = travelling(estimator)
+    model = sent_copy(estimator)
     if collection(X) or all(isinstance(block, Lazy) for block in blocks.blocks):
         return _lazily(model, blocks.blocks)
     all_blocks = range(len(blocks))

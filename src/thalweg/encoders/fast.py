@@ -17,7 +17,7 @@ from thalweg.prox.orthant import Orthant
 from thalweg.solvers.nnls import Gram, invert, nnls, prepare
 from thalweg.solvers.proximal_gradient import accelerated
 
-__all__ = ["Fast"]
+__all__ = ["LEAST_SQUARES", "Fast"]
 
 # Over-relaxation of the codes. The loss decreases for all values below 2, since the majoriser is
 # too steep at entries with outliers; 1.4 saves about a fifth of the alternations.
@@ -244,3 +244,7 @@ def _apply(gram: Gram, H: Array) -> Array:
         return times(gram.G[0], H)
     product: Array = np.einsum("bij,jb->ib", gram.each(), H)
     return product
+
+
+# Nonnegative least squares: no residual is large enough for an outlier of this weight.
+LEAST_SQUARES = Fast(outliers=L1(1e30))

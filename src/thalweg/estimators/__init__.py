@@ -5,9 +5,8 @@ Rows are samples here; inside, columns are. Every estimator offers ``fit``, ``pa
 ``score_samples`` and ``score``; ``NaN`` in the data means that nothing was observed there.
 """
 
-from thalweg.estimators._base import Decomposition
 from thalweg.estimators._checkpointed_run import Position
-from thalweg.estimators._streaming import Progress
+from thalweg.estimators.base import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF
 from thalweg.estimators.grasta import Grasta
 from thalweg.estimators.grouse import Grouse
@@ -27,6 +26,7 @@ from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
 from thalweg.estimators.roseta import Roseta
 from thalweg.estimators.rpca_gd import RPCAGD
 from thalweg.estimators.sparse_archetypal_nmf import SparseArchetypalNMF
+from thalweg.learning.progress import Progress
 
 __all__ = [
     "ORNMF",

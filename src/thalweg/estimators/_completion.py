@@ -4,14 +4,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from thalweg._checks import check_count, generator
 from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
-from thalweg.estimators._base import Factorization
-from thalweg.estimators._input import as_batch, check_data, filled
-from thalweg.estimators._parameters import check_count, generator
 from thalweg.estimators._rollback import rollback_on_error
-from thalweg.estimators._streaming import outlier_share
-from thalweg.estimators._threads import few_threads
+from thalweg.estimators.base import Factorization
+from thalweg.estimators.validation import check_data, filled
+from thalweg.learning.batches import as_batch, outlier_share
+from thalweg.learning.threads import few_threads
 
 __all__ = ["Completing"]
 

@@ -5,11 +5,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from thalweg._checks import require_whole
-from thalweg.checkpoint import Keeper, latest, read_manifest, restore
+from thalweg._checks import check_callback, require_whole
+from thalweg.checkpoint import Keeper, keeper_for, latest, read_manifest, restore
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators._checkpointed_run import CheckpointedRun, Position
-from thalweg.estimators._parameters import check_callback
 from thalweg.estimators._prefetch import read_ahead
 
 __all__ = ["StreamFit"]
@@ -70,8 +69,8 @@ class StreamFit:
                 "Open files and arrays with thalweg.streams.open first."
             )
         check_callback(callback)
-        keeper = _keeper(checkpoint, resume, start)
-        size = self._stream_size(stream) if batch_size is None else batch_size
+        keeper = keeper_for(checkpoint, resume, start)
+        size = self._stream_batch_size(stream) if batch_size is None else batch_size
         begin = Position() if start is None else Position(*start)
         require_whole(1, epochs=epochs, batch_size=size)
         require_whole(0, epoch=begin.epoch, sample=begin.sample)
@@ -92,7 +91,7 @@ class StreamFit:
             )
         return self
 
-    def _stream_size(self, stream: Any) -> int:
+    def _stream_batch_size(self, stream: Any) -> int:
         """Return the size of the batches in which a stream is taken in."""
         return _BATCH
 
@@ -110,22 +109,3 @@ class StreamFit:
         """Drop what was learned: by scikit-learn's rule, what ends in an underscore."""
         for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
             delattr(self, name)
-
-
-def _keeper(checkpoint: Any, resume: bool, start: Any) -> Keeper | None:
-    """Return who writes the checkpoints; an earlier run is neither overwritten nor mixed in."""
-    if resume and (checkpoint is None or start is not None):
-        raise ParameterError(
-            "resume=True must be used with checkpoint= and without start=: the position is that of "
-            "the checkpoint."
-        )
-    if checkpoint is None:
-        return None
-    keeper = checkpoint if isinstance(checkpoint, Keeper) else Keeper(checkpoint)
-    if not resume and start is None and keeper.used():
-        raise ParameterError(
-            f"checkpoint must be a folder without checkpoints, got {keeper.directory} with those "
-            "of an earlier run. Use resume=True to continue it, or another folder."
-        )
-    keeper.prepare()
-    return keeper

@@ -5,16 +5,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from thalweg._checks import as_numbers, check_callback, check_count, choose, generator, in_words
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
-from thalweg.estimators._base import Factorization
-from thalweg.estimators._input import Batch, as_numbers, check_data, in_words
-from thalweg.estimators._parameters import check_callback, check_count, choose, generator
 from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators._streaming import Progress
-from thalweg.estimators._threads import few_threads
+from thalweg.estimators.base import Factorization
+from thalweg.estimators.validation import check_data
+from thalweg.learning.batches import Batch, as_batch
+from thalweg.learning.progress import Progress
+from thalweg.learning.threads import few_threads
 from thalweg.trackers import Track, Tracker
 from thalweg.trackers.angles import largest_angle, orthonormal
 from thalweg.trackers.cusum import Cusum
@@ -184,7 +185,7 @@ class Tracking(StreamFit, Factorization):
         rows = max(1, _BLOCK // X.shape[1])
         with few_threads(X.shape[1], len(self.components_), _LOOK):
             for start in range(0, X.shape[0], rows):
-                batch = self._batch(X[start : start + rows])
+                batch = as_batch(X[start : start + rows])
                 self._absorb(batch)
                 if self.callback is not None:
                     self._show()

@@ -1,57 +1,37 @@
 """Batch NMF under a divergence: the twin that [D] calls Batch."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from math import inf
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from thalweg._typing import Array
-from thalweg.divergences import HalfQuadratic
+from thalweg._checks import check_callback, check_count, check_tol, choose, generator
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.l1 import L1
-from thalweg.encoders.columns import times
-from thalweg.encoders.divergence_problem import coefficients
-from thalweg.estimators import _parameters as parameters
-from thalweg.estimators._divergence import Diverging
-from thalweg.estimators._input import Batch, check_data
-from thalweg.estimators._noise import Noise
+from thalweg.encoders import Encoder
+from thalweg.estimators._divergence import DivergenceEstimator
 from thalweg.estimators._rollback import rollback_on_error
-from thalweg.estimators._streaming import Progress, outlier_share
-from thalweg.estimators._threads import few_threads
-from thalweg.updates.batch_fast import BatchFast
-from thalweg.updates.batch_multiplicative import BatchMultiplicative
-from thalweg.updates.batch_reweighted import BatchReweighted
-from thalweg.updates.surrogate import Surrogate
+from thalweg.estimators.rounds import RoundsEstimator
+from thalweg.estimators.validation import check_data
+from thalweg.learning.batches import DataForm
+from thalweg.learning.divergence_rounds import DivergenceRounds
+from thalweg.learning.progress import Progress
+from thalweg.learning.rounds import LocalBlocks
+from thalweg.learning.threads import few_threads
 
 __all__ = ["DivergenceNMF"]
 
-# Entries of the data that are made dense, or brought into another form, at a time.
-_BLOCK = 2**22
-# Entries of the samples from which the start, and the scale of a loss, are taken.
-_SAMPLE = 2**20
-# Samples that are multiplied at a time, for the choice of threads.
-_AT_ONCE = 256
-# A look at the objective costs as much as a round: without anybody watching, it is taken after
-# every fifth one.
-EVERY = 5
-# Reweighted least squares keep a matrix for every feature, as long as it takes no more numbers
-# than this.
-_LARGEST = 2**26
-SOLVERS = ("auto", "mu", "reweighted")
-# Exact rounds on a sample in which a scale follows the residual; then it is left alone, so that
-# all rounds of the descent lower one and the same objective.
-_SETTLING = 10
-# Zeros of the dictionary found by then, which would stay zeros, begin at this share of the
-# largest entry of their column.
-_LIFT = 0.01
-
-Blocks = Callable[[], Iterator[Batch]]
+_SOLVERS = ("auto", "mu", "reweighted")
+# Entries of the data that are converted to batches at a time.
+_BLOCK_ENTRIES = 2**22
+# Entries of the samples for the initial dictionary and the scale of the loss.
+_INIT_ENTRIES = 2**20
+# Samples of a matrix product, for the choice of BLAS threads.
+_SAMPLES_AT_ONCE = 256
 
 
-class DivergenceNMF(Diverging):
+class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
     """Nonnegative low-rank components of a matrix, under the loss that fits its noise.
 
     Minimises the mean of d(x | codes @ components_) over codes and components by multiplicative
@@ -143,7 +123,8 @@ class DivergenceNMF(Diverging):
     True
     """
 
-    _misled = (Huber, L1)
+    _outlier_losses = (Huber, L1)
+    _published = ("loss", "form")
 
     def __init__(
         self,
@@ -189,137 +170,51 @@ class DivergenceNMF(Diverging):
         self
             The fitted estimator.
         """
-        count = parameters.check_count("n_components", self.n_components)
-        parameters.choose("solver", self.solver, SOLVERS)
-        cap = parameters.check_count("max_iter", self.max_iter)
-        rng = parameters.generator(self.random_state)
+        check_callback(self.callback)
+        max_iter, rng = check_count("max_iter", self.max_iter), generator(self.random_state)
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
-            shape = X.shape[1], count, min(X.shape[0], _AT_ONCE)
-            with few_threads(*shape):
-                W = self._begin(_some(X, max(_SAMPLE // X.shape[1], 2 * count), rng), rng)
-        with few_threads(*shape):
-            self.n_samples_seen_ = X.shape[0]
-            self._descend(self._blocks(X), W, cap)
-        self._estimate_code_prior(X)
-        return self
-
-    def _begin(self, rows: Any, rng: np.random.Generator) -> Array:
-        """Return the first dictionary, from some rows."""
-        parameters.check_callback(self.callback)
-        self._prepare(rows)
-        self._method()  # a wrong parameter of it is told before anything is learned
-        sample = self._batch(rows)
-        for name in ("history_", "code_prior_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        if self.keep_history:
-            self.history_: list[Progress] = []
-        return self._settle(sample, self._start(sample, rng))
-
-    def _descend(self, blocks: Blocks, W: Array, cap: int) -> None:
-        method = self._method()
-        W, H = method.start(blocks(), W)
+            learner = self.make_learner()
+            count = learner.model.n_components
+            rows = _random_rows(X, max(_INIT_ENTRIES // X.shape[1], 2 * count), rng)
+            form = learner.model.form(rows)
+            with few_threads(X.shape[1], count, min(X.shape[0], _SAMPLES_AT_ONCE)):
+                state = learner.init(form.batch(rows), form, rng)
+            self.discard_fit()
+        cuts = _cuts(X, form)
+        blocks = LocalBlocks(lambda: (form.batch(X[cut]) for cut in cuts))
         watched = self.keep_history or self.callback is not None
-        previous = np.inf
-        for round_ in range(1, cap + 1):
-            method = method.in_round(round_)
-            W, H = method.sweep(blocks(), W, H)
-            due = round_ % EVERY == 0
-            if watched or due or round_ == cap:
-                self.n_iter_ = round_
-                self._note(W, method.objective(blocks(), W, H), self._share(blocks, W, H))
-            if due:
-                if self._done(previous):
-                    break
-                previous = self.objective_
-        self._end(method, lambda last: last.objective(blocks(), W, H))
+        state = learner.run(state, blocks, len(cuts), max_iter, self.set_state, watched)
+        self.finish(state)
+        self.estimate_code_prior(X)
+        return self._warned(state)
 
-    def _end(self, method: BatchMultiplicative, objective: Callable[[Any], float]) -> None:
-        """Note the loss itself in the place of the smoothed one."""
-        last = method.in_round(inf)
-        if last is method:
-            return
-        self.objective_ = objective(last)
-        if self.keep_history:
-            self.history_[-1] = self.history_[-1]._replace(objective=self.objective_)
+    def make_learner(self) -> DivergenceRounds:
+        """Return the learner of these parameters, which are checked.
 
-    def _done(self, previous: float) -> bool:
-        """Tell whether the objective has hardly fallen since it was looked at last."""
-        return bool(previous - self.objective_ <= EVERY * self.tol * self.objective_)
-
-    def _note(self, W: Array, objective: float, share: float) -> None:
-        self.components_ = np.ascontiguousarray(W.T)
-        self.objective_, self.outlier_share_ = objective, share
-        progress = Progress(self.n_samples_seen_, None, self.objective_, self.outlier_share_)
-        if self.keep_history:
-            self.history_.append(progress)
-        if self.callback is not None:
-            self.callback(progress)
-
-    def _share(self, blocks: Blocks, W: Array, H: Array) -> float:
-        """Return the share of outliers among the entries observed, which Huber's loss tells."""
-        if not isinstance(self.loss_, Huber):
-            return 0.0
-        begin, outliers, entries = 0, 0.0, 0
-        for batch in blocks():
-            B = batch.V.shape[1]
-            share, count = self._share_of(batch, W, H[:, begin : begin + B])
-            begin, outliers, entries = begin + B, outliers + count * share, entries + count
-        return outliers / max(entries, 1)
-
-    def _share_of(self, batch: Batch, W: Array, H: Array) -> tuple[float, int]:
-        """Return the share of outliers in a block, and the number of its entries observed."""
-        if not isinstance(self.loss_, Huber):
-            return 0.0, 0
-        count = batch.V.size if batch.observed is None else int(np.count_nonzero(batch.observed))
-        return outlier_share(batch, self.loss_.outliers(batch.V, times(W, H))), count
-
-    def _settle(self, sample: Batch, W: Array) -> Array:
-        """Give a loss without units the scale of the residual that a good dictionary leaves.
-
-        The descent begins at that dictionary, since where the knee is small it is slow.
+        Returns
+        -------
+        DivergenceRounds
+            A frozen dataclass.
         """
-        if not isinstance(self.loss_, Huber) or getattr(self.loss, "alpha", None) is not None:
-            return W
-        update = Surrogate(constraint=self._constraint(), frozen=self._frozen())
-        state = BatchFast().start(sample.V, W, sample.observed)
-        for _ in range(_SETTLING):
-            state = BatchFast(self._encoder(), update).advance(sample.V, state, sample.observed)
-            self.noise_ = Noise()  # the latest dictionary is the one that counts
-            self._follow(sample, state.W, state.H)
-        lifted = np.maximum(state.W, W.dtype.type(_LIFT) * state.W.max(axis=0))
-        return np.where(np.arange(W.shape[1]) < self._frozen(), W, lifted)
+        solver = choose("solver", self.solver, _SOLVERS)
+        return DivergenceRounds(self._model(), solver, check_tol(self.tol))
 
-    def _method(self) -> BatchMultiplicative:
-        l1, l2 = coefficients(self._code_penalty())
-        common = self._constraint(), l1, l2, self._frozen()
-        if self.solver == "reweighted" or (self.solver == "auto" and self._robust):
-            return BatchReweighted(self.loss_, *common)  # type: ignore[arg-type]
-        return BatchMultiplicative(self.loss_, *common)
-
-    @property
-    def _robust(self) -> bool:
-        """Whether the loss has half-quadratic weights, and there is room for their matrices."""
-        numbers = self.n_features_in_ * int(self.n_components) ** 2
-        return isinstance(self.loss_, HalfQuadratic) and numbers <= _LARGEST
-
-    def _blocks(self, X: Any) -> Blocks:
-        """Return what yields the data a block of rows at a time, as often as it is called."""
-        n, width = X.shape
-        values = X.data if sparse.issparse(X) else X
-        if self.sparse_ and not np.isnan(np.sum(values, dtype=np.float64)):
-            X = sparse.csr_array(X)
-            width = X.nnz // n
-        size = max(1, _BLOCK // max(width, 1))
-        return partial(self._cut, X, size)
-
-    def _cut(self, X: Any, size: int) -> Iterator[Batch]:
-        for begin in range(0, X.shape[0], size):
-            yield self._batch(X[begin : begin + size])
+    def _encoder(self) -> Encoder:
+        return self._model().encoder(self.loss_, self.form_)
 
 
-def _some(X: Any, count: int, rng: np.random.Generator) -> Any:
-    """Return all rows, or so many at random when there are more."""
+def _cuts(X: Any, form: DataForm) -> list[slice]:
+    """Return the rows of the blocks, which are converted one at a time."""
+    n, width = X.shape
+    if form.sparse:
+        width = (X.nnz if sparse.issparse(X) else np.count_nonzero(X)) // n
+    size = max(1, _BLOCK_ENTRIES // max(width, 1))
+    return [slice(start, start + size) for start in range(0, n, size)]
+
+
+def _random_rows(X: Any, count: int, rng: np.random.Generator) -> Any:
+    """Return all rows, or ``count`` random ones if there are more."""
     if X.shape[0] <= count:
         return X
     return X[np.sort(rng.choice(X.shape[0], count, replace=False))]

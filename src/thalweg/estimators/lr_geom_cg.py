@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from thalweg._checks import check_count, check_positive
 from thalweg.completion import Completion
 from thalweg.completion.riemannian_cg import RiemannianCG
 from thalweg.encoders import Encoder
 from thalweg.estimators._completion import Completing
-from thalweg.estimators._parameters import check_count, check_positive
 from thalweg.trackers._encoders import LeastSquares
 
 __all__ = ["LRGeomCG"]

@@ -3,24 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from thalweg._typing import Array
+from thalweg._checks import check_count, choose
 from thalweg.encoders import Encoder
 from thalweg.encoders.fast import Fast
 from thalweg.errors import ParameterError
-from thalweg.estimators import _parameters as parameters
-from thalweg.estimators._input import Batch
-from thalweg.estimators._start import dictionary, scaled_dictionary
-from thalweg.estimators._streaming import Progress, Streaming
-from thalweg.prox.orthant import Orthant
+from thalweg.estimators.streaming import StreamingEstimator
+from thalweg.learning.composition import Composition
+from thalweg.learning.progress import Progress
 from thalweg.updates import DictionaryUpdate
 from thalweg.updates.surrogate import Surrogate
 
 __all__ = ["OnlineFactorization"]
 
 
-class OnlineFactorization(Streaming):
+class OnlineFactorization(StreamingEstimator):
     """A streaming factorisation made of an encoder and a dictionary update.
 
     Parameters
@@ -104,25 +100,22 @@ class OnlineFactorization(Streaming):
         self.callback = callback
         self.keep_history = keep_history
 
-    def _encoder(self) -> Encoder:
+    def make_learner(self) -> Composition:
+        """Return the learner of these parameters, which are checked.
+
+        Returns
+        -------
+        Composition
+            A frozen dataclass.
+        """
         encoder = Fast() if self.encoder is None else self.encoder
-        _require(encoder, Encoder, "encoder")
-        return encoder
-
-    def _update(self) -> DictionaryUpdate[Any]:
         update = Surrogate() if self.update is None else self.update
+        _require(encoder, Encoder, "encoder")
         _require(update, DictionaryUpdate, "update")
-        return update
-
-    def _start(self, batch: Batch, rng: np.random.Generator) -> Array:
-        count = parameters.check_count("n_components", self.n_components)
         if isinstance(self.init, str):
-            parameters.choose("init", self.init, ("random", "samples"))
-        update = self._update()
-        constraint = getattr(update, "constraint", None) or Orthant()
-        # A loss may be infinite where the model is zero.
-        draw = scaled_dictionary if hasattr(update, "loss") else dictionary
-        return draw(self.init, None, count, batch, constraint, rng)
+            choose("init", self.init, ("random", "samples"))
+        count = check_count("n_components", self.n_components)
+        return Composition(count, encoder, update, self.init)
 
 
 def _require(component: Any, contract: Any, parameter: str) -> None:

@@ -1,47 +1,34 @@
 """Online NMF under a divergence: [D]."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from thalweg._typing import Array
-from thalweg.divergences.huber import Huber
-from thalweg.encoders import Codes, Encoder
-from thalweg.encoders.divergence_problem import coefficients
-from thalweg.encoders.multiplicative import Multiplicative as MultiplicativeCodes
-from thalweg.encoders.subgradient import Subgradient as SubgradientCodes
+from thalweg._checks import check_share, choose
 from thalweg.errors import ParameterError
-from thalweg.estimators import _parameters as parameters
-from thalweg.estimators._divergence import Diverging
-from thalweg.estimators._input import Batch, check_data
-from thalweg.estimators._streaming import Progress, Streaming
+from thalweg.estimators._divergence import DivergenceEstimator
+from thalweg.estimators.streaming import StreamingEstimator
+from thalweg.estimators.validation import check_data
+from thalweg.learning.batches import DataForm
+from thalweg.learning.divergence import DivergenceLearner
+from thalweg.learning.progress import Progress
 from thalweg.prox import Prox
 from thalweg.prox.box import Box
-from thalweg.updates import DictionaryUpdate
-from thalweg.updates.multiplicative import Multiplicative
-from thalweg.updates.second_order import SecondOrderSurrogate
-from thalweg.updates.subgradient import Subgradient
-from thalweg.updates.surrogate import Surrogate
 
 __all__ = ["OnlineNMF"]
 
 _SOLVERS = ("fast", "mu", "spsgd")
 _STEP_RULES = ("scaled", "absolute")
 _CODES = ("exact", "subgradient")
-# How fast the samples encoded by the first, poor dictionaries lose their weight.
-_FADE = 8.0
-# While learning, codes need not be as accurate as those that users get.
-_LOOSER = 10.0
-# Curvature is kept for every feature as long as it takes no more numbers than this.
-_LARGEST = 2**24
-# Samples of a stream from which it is told whether it is sparse.
-_PROBED = 256
+# Samples of a stream from which the form of its data is chosen.
+_FORM_SAMPLES = 256
+# Shuffled samples for the initial dictionary, at least. benchmarks: topics, divergences
+_INIT_SAMPLES, _SPARSE_INIT_SAMPLES = 256, 1000
 
 
-class OnlineNMF(Diverging, Streaming):
+class OnlineNMF(DivergenceEstimator, StreamingEstimator):
     """Nonnegative low-rank components of a stream, under the loss that fits its noise.
 
     Minimises the mean of d(x | codes @ components_) batch by batch, in memory that does not grow
@@ -144,6 +131,8 @@ class OnlineNMF(Diverging, Streaming):
     True
     """
 
+    _published = ("noise", "loss", "form")
+
     def __init__(
         self,
         n_components: int = 10,
@@ -185,35 +174,34 @@ class OnlineNMF(Diverging, Streaming):
         self.callback = callback
         self.keep_history = keep_history
 
-    def _update(self) -> DictionaryUpdate[Any]:
-        solver = parameters.choose("solver", self.solver, _SOLVERS)
-        self._check_loss()
-        common: dict[str, Any] = {
-            "constraint": self._constraint(),
-            "forgetting": parameters.check_share("forgetting", self.forgetting),
-            "frozen": self._frozen(),
-            "fade": _FADE,
-        }
-        if solver == "fast" and isinstance(self.loss_, Huber):
-            return Surrogate(**common)
-        if solver == "spsgd":
-            common |= {"constraint": None} if self.constraint is None else {}
-            parameters.choose("codes", self.codes, _CODES)
-            common |= {"schedule": self._schedule(), "absolute": self._absolute}
-            return Subgradient(self.loss_, **common)
-        l1, l2 = coefficients(self._code_penalty())
-        common |= {"loss": self.loss_, "code_l1": l1, "code_l2": l2}
-        large = self.n_features_in_ * int(self.n_components) ** 2 > _LARGEST
-        multiplicative = solver == "mu" or self.sparse_ or large
-        return Multiplicative(**common) if multiplicative else SecondOrderSurrogate(**common)
+    @property
+    def noise_scale_(self) -> float:
+        """Standard deviation of the noise, under Huber's loss; NaN if it was not estimated."""
+        return self.noise_.scale if self.noise_.n_batches else float("nan")
 
-    def _prepare(self, X: Any) -> None:
-        super()._prepare(X)
-        if self.solver == "spsgd":  # its steps need the model at all entries
-            self.sparse_ = False
+    def make_learner(self) -> DivergenceLearner:
+        """Return the learner of these parameters, which are checked.
+
+        Returns
+        -------
+        DivergenceLearner
+            A frozen dataclass.
+        """
+        solver = choose("solver", self.solver, _SOLVERS)
+        absolute = choose("step_rule", self.step_rule, _STEP_RULES) == "absolute"
+        codes = choose("codes", self.codes, _CODES)
+        return DivergenceLearner(
+            self._model(),
+            solver,
+            check_share("forgetting", self.forgetting),
+            self._schedule(),
+            absolute,
+            solver == "spsgd" and codes == "subgradient",
+            self.constraint is None,
+        )
 
     def _constraint(self) -> Prox:
-        """Return the set of each component; of the paper's, what it asks of a component alone."""
+        """Return the set of each component; for the paper's set, the bounds of its entries."""
         if self.constraint is not None:
             return super()._constraint()
         if self.solver != "spsgd":
@@ -222,16 +210,6 @@ class OnlineNMF(Diverging, Streaming):
                 f"solver={self.solver!r}. Use a set such as 'l2-ball'."
             )
         return Box()
-
-    def _start(self, batch: Batch, rng: np.random.Generator) -> Array:
-        W, update = super()._start(batch, rng), self._update()
-        if isinstance(update, Subgradient) and update.constraint is None:
-            return update.inside(W, W[:, : update.frozen])  # the paper's set bounds rows, too
-        return W
-
-    @property
-    def _absolute(self) -> bool:
-        return parameters.choose("step_rule", self.step_rule, _STEP_RULES) == "absolute"
 
     def _schedule(self) -> tuple[float, float]:
         try:
@@ -242,50 +220,26 @@ class OnlineNMF(Diverging, Streaming):
             ) from None
         return a, b
 
-    @property
-    def _looked_at(self) -> int:
-        return 1000 if self.sparse_ else 256
+    def _init_sample_size(self, form: DataForm) -> int:
+        return _SPARSE_INIT_SAMPLES if form.sparse else _INIT_SAMPLES
 
-    def _size(self, n: int) -> int:
-        """Return the batch size; on its own 16 batches of sparse data, about 200 of others.
+    def _batch_size(self, n: int, form: DataForm) -> int:
+        """Return the batch size; by default 16 batches of sparse data, about 200 of others.
 
-        The topics of sparse counts are told apart only by many samples.
+        Only many samples tell the topics of sparse counts apart.
         """
         if isinstance(self.batch_size, str) and self.batch_size == "auto":
-            fewest, most = (16, 256) if self.sparse_ else (32, 128)
-            return int(np.clip(n // (16 if self.sparse_ else 200), fewest, most))
-        return super()._size(n)
+            n_batches, least, most = (16, 16, 256) if form.sparse else (200, 32, 128)
+            return int(np.clip(n // n_batches, least, most))
+        return super()._batch_size(n, form)
 
-    def _stream_size(self, stream: Any) -> int:
-        # The first samples tell whether data are sparse. They are shown to a copy, so that the
-        # size is the same when a fit goes on later.
+    def _stream_form(self, stream: Any) -> DataForm:
+        # a copy checks the first samples, so that the size is the same when a fit is resumed
         automatic = isinstance(self.batch_size, str) and self.batch_size == "auto"
-        first = next(iter(stream.batches(_PROBED)), None) if automatic else None
+        first = next(iter(stream.batches(_FORM_SAMPLES)), None) if automatic else None
         if first is None:
-            return super()._size(_PROBED)
+            return DataForm()
         probe = clone(self)
-        probe._prepare(check_data(probe, first[1], reset=True))
-        return int(super(OnlineNMF, probe)._stream_size(stream))
-
-    def _tune(self, batch: Batch) -> Encoder:
-        if self.solver == "mu":
-            return MultiplicativeCodes(self.loss_, self._code_penalty(), tol=float(self.tol))
-        if self.solver == "spsgd" and self.codes == "subgradient":
-            tol = _LOOSER * float(self.tol)
-            return SubgradientCodes(
-                self.loss_, self._code_penalty(), tol=tol, absolute=self._absolute
-            )
-        return self._encoder_for(self.loss_, _LOOSER)
-
-    def _observe(self, batch: Batch, codes: Codes, W: Array) -> None:
-        self._follow(batch, W, codes.H)
-
-    def _refreshed(self, update: DictionaryUpdate[Any]) -> DictionaryUpdate[Any]:
-        if isinstance(self.loss_, Huber) and isinstance(update, (Multiplicative, Subgradient)):
-            return replace(update, loss=self.loss_)
-        return update
-
-    def _outlier_share(self, batch: Batch, codes: Codes) -> float:
-        if isinstance(self.loss_, Huber):
-            return super()._outlier_share(batch, codes)
-        return 0.0
+        X = check_data(probe, first[1], reset=True)
+        form: DataForm = probe.make_learner().form(X)
+        return form

@@ -1,34 +1,27 @@
 """Online NMF by robust stochastic approximation: [R]."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from thalweg.divergences.squared_l2 import SquaredL2
-from thalweg.encoders import Encoder
-from thalweg.encoders.newton import Newton
+from thalweg._checks import check_count
 from thalweg.errors import ParameterError
-from thalweg.estimators import _parameters as parameters
-from thalweg.estimators._divergence import Diverging
-from thalweg.estimators._input import Batch
-from thalweg.estimators._plain import LEAST_SQUARES
-from thalweg.estimators._streaming import Progress, Streaming
+from thalweg.estimators import parameters
+from thalweg.estimators._divergence import DivergenceEstimator
+from thalweg.estimators.streaming import StreamingEstimator
+from thalweg.learning.approximation import ApproximationLearner
+from thalweg.learning.batches import DataForm
+from thalweg.learning.progress import Progress
 from thalweg.prox import Prox
-from thalweg.updates import DictionaryUpdate
-from thalweg.updates.robust_approximation import Buffer, RobustApproximation
+from thalweg.updates.robust_approximation import RobustApproximation
 
 __all__ = ["ORNMF"]
 
-# Relative accuracy of codes that have no closed form.
-_CODES = 1e-4
-# [R] II-C keeps min(ceil(n / 10), 20) samples. A stream has no n, and partial_fit has to do what
-# fit does, so short data keep 20, too; fewer than 2 K leave the components undetermined.
-_FEWEST, _FOR_EACH = 20, 2
+# [R] II-C keeps min(ceil(n / 10), 20) samples. A stream has no n, and partial_fit must equal fit,
+# so that short data keep 20, too. Fewer than 2 K leave the components undetermined.
+_SMALLEST_BUFFER, _BUFFER_PER_COMPONENT = 20, 2
 
 
-class ORNMF(Diverging, Streaming):
+class ORNMF(DivergenceEstimator, StreamingEstimator):
     """Nonnegative low-rank components of a stream, by averaged stochastic gradients.
 
     OR-NMF: each window of samples is encoded and put into a buffer; then the components take
@@ -121,6 +114,8 @@ class ORNMF(Diverging, Streaming):
     True
     """
 
+    _published = ("loss", "form")
+
     def __init__(
         self,
         n_components: int = 10,
@@ -160,69 +155,47 @@ class ORNMF(Diverging, Streaming):
         self.callback = callback
         self.keep_history = keep_history
 
+    def make_learner(self) -> ApproximationLearner:
+        """Return the learner of these parameters, which are checked.
+
+        Returns
+        -------
+        ApproximationLearner
+            A frozen dataclass.
+        """
+        model, window = self._model(), check_count("window", self.window)
+        l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
+        update = RobustApproximation(
+            loss=model.loss,
+            constraint=model.constraint,
+            l1=l1,
+            l2=l2,
+            buffer_size=self._buffer_size(model.n_components, window),
+            horizon=None if self.horizon is None else check_count("horizon", self.horizon),
+            tol=model.tol,
+            frozen=model.frozen.shape[1],
+        )
+        return ApproximationLearner(model, update, window)
+
     def _constraint(self) -> Prox:
         if not isinstance(self.constraint, (tuple, list)):
             return super()._constraint()
-        count = parameters.check_count("n_components", self.n_components)
+        count = check_count("n_components", self.n_components)
         return parameters.entry_bounds(self.constraint, (count, self.n_features_in_))
 
-    def _encoder(self) -> Encoder:
-        penalty = self._code_penalty()
-        if isinstance(self.loss_, SquaredL2):
-            return replace(LEAST_SQUARES, penalty=penalty)
-        return Newton(loss=self.loss_, penalty=penalty, tol=_CODES)
-
-    def _update(self) -> DictionaryUpdate[Buffer]:
-        self._check_loss()
-        l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
-        horizon = self.horizon
-        return RobustApproximation(
-            loss=self.loss_,
-            constraint=self._constraint(),
-            l1=l1,
-            l2=l2,
-            buffer_size=self._kept(),
-            horizon=None if horizon is None else parameters.check_count("horizon", horizon),
-            tol=parameters.check_positive("tol", self.tol),
-            frozen=self._frozen(),
-        )
-
-    def _kept(self) -> int | None:
+    def _buffer_size(self, n_components: int, window: int) -> int | None:
         if self.buffer_size is None:
             return None
         if not isinstance(self.buffer_size, str):
-            return parameters.check_count("buffer_size", self.buffer_size)
+            return check_count("buffer_size", self.buffer_size)
         if self.buffer_size != "auto":
             raise ParameterError(
                 f"buffer_size must be 'auto', a positive integer or None, got "
                 f"{self.buffer_size!r}. None remembers all samples."
             )
-        window = parameters.check_count("window", self.window)
-        count = parameters.check_count("n_components", self.n_components)
-        return max(_FEWEST, _FOR_EACH * count, window)
+        return max(_SMALLEST_BUFFER, _BUFFER_PER_COMPONENT * n_components, window)
 
-    def _prepare(self, X: Any) -> None:
-        super()._prepare(X)
-        self.sparse_ = False  # the steps need the model at all entries
-
-    def _begin(self, batch: Batch, rng: np.random.Generator) -> DictionaryUpdate[Any]:
-        update = super()._begin(batch, rng)
-        seed = rng.integers(np.iinfo(np.uint64).max, size=1, dtype=np.uint64)
-        self.statistics_ = self.statistics_._replace(seed=seed)
-        return update
-
-    def _windows(self, batch: Batch) -> list[Batch]:
-        size = parameters.check_count("window", self.window)
-        if size >= batch.V.shape[1]:
-            return [batch]
-        cuts = [slice(start, start + size) for start in range(0, batch.V.shape[1], size)]
-        observed = batch.observed
-        return [Batch(batch.V[:, c], None if observed is None else observed[:, c]) for c in cuts]
-
-    def _size(self, n: int) -> int:
-        """Return the batch size; on its own whole windows."""
-        size, window = super()._size(n), parameters.check_count("window", self.window)
+    def _batch_size(self, n: int, form: DataForm) -> int:
+        """Return the batch size; an automatic one is a multiple of the window."""
+        size, window = super()._batch_size(n, form), check_count("window", self.window)
         return -(-size // window) * window if isinstance(self.batch_size, str) else size
-
-    def _outlier_share(self, *_: Any) -> float:
-        return 0.0

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from thalweg.estimators._parameters import check_positive
-from thalweg.estimators._streaming import Progress
+from thalweg._checks import check_positive
 from thalweg.estimators._tracking import Tracking
+from thalweg.learning.progress import Progress
 from thalweg.trackers import Tracker, petrels_admm as room
 
 __all__ = ["PetrelsADMM"]

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
+from thalweg.learning.progress import Progress
 from thalweg.trackers import Tracker, reprocs as room
 
 __all__ = ["ReProCS"]

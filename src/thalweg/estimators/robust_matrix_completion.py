@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from thalweg._checks import check_count, check_positive
 from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
 from thalweg.encoders import Encoder
 from thalweg.estimators._alternation import Alternation, code_size, encoder_at
 from thalweg.estimators._completion import Completing
-from thalweg.estimators._parameters import check_count, check_positive
 from thalweg.trackers._noise import noise_level
 from thalweg.trackers.petrels_admm import PetrelsADMM
 

@@ -3,32 +3,24 @@
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
-
-from thalweg._typing import Array
+from thalweg._checks import check_callback, check_count, check_tol, generator
+from thalweg.encoders import Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
-from thalweg.estimators import _parameters as parameters
-from thalweg.estimators._input import Batch, as_batch, check_data
-from thalweg.estimators._noise import measure
-from thalweg.estimators._robust import Robust
+from thalweg.estimators import parameters
+from thalweg.estimators._robust import RobustEstimator
 from thalweg.estimators._rollback import rollback_on_error
-from thalweg.estimators._start import frozen_columns
-from thalweg.estimators._streaming import Progress, outlier_share
-from thalweg.estimators._threads import few_threads
-from thalweg.updates import BatchMethod, Factors
-from thalweg.updates.batch_admm import BatchAdmm
-from thalweg.updates.batch_fast import BatchFast
-from thalweg.updates.batch_pgd import BatchPgd
-from thalweg.updates.surrogate import Surrogate
+from thalweg.estimators.rounds import RoundsEstimator
+from thalweg.estimators.validation import check_data
+from thalweg.learning.batches import as_batch
+from thalweg.learning.progress import Progress
+from thalweg.learning.robust_rounds import NoisePlan, RobustRounds
+from thalweg.learning.rounds import LocalBlocks
+from thalweg.learning.threads import few_threads
 
 __all__ = ["RobustNMF"]
 
-# Rounds in which an automatic weight still follows the residual; then it is left alone, so that
-# the rounds that follow lower one and the same objective.
-_SETTLING = 10
 
-
-class RobustNMF(Robust):
+class RobustNMF(RobustEstimator, RoundsEstimator):
     """Nonnegative low-rank components of a matrix with gaps and outliers, all at once.
 
     Finds ``X = codes @ components_ + outliers`` from the whole of X in rounds over codes,
@@ -107,6 +99,8 @@ class RobustNMF(Robust):
     True
     """
 
+    _published = ("outlier_weight", "form")
+
     def __init__(
         self,
         n_components: int = 10,
@@ -159,112 +153,35 @@ class RobustNMF(Robust):
         self
             The fitted estimator.
         """
+        check_callback(self.callback)
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
-            batch, cap = as_batch(X), parameters.check_count("max_iter", self.max_iter)
-            count = parameters.check_count("n_components", self.n_components)
-            shape = X.shape[1], count, min(X.shape[0], MAX_CHUNK_SIZE)
-            with few_threads(*shape):
-                W = self._begin(batch, parameters.generator(self.random_state))
-            method = self._method(count)
-        self.n_samples_seen_ = batch.V.shape[1]
-        with few_threads(*shape):
-            self._descend(batch, W, method, cap)
-        self._estimate_code_prior(X)
-        return self
+            batch, max_iter = as_batch(X), check_count("max_iter", self.max_iter)
+            learner = self.make_learner()
+            with few_threads(
+                X.shape[1], learner.model.n_components, min(X.shape[0], MAX_CHUNK_SIZE)
+            ):
+                state = learner.init(batch, generator(self.random_state))
+            learner.method(state.outlier_weight)  # raises if a parameter is invalid
+            self.discard_fit()
+        plan = NoisePlan.of(X.shape[1], [X.shape[0]])
+        state = learner.run(state, LocalBlocks(lambda: [batch]), plan, max_iter, self.set_state)
+        self.estimate_code_prior(X)
+        return self._warned(state)
 
-    def _begin(self, batch: Batch, rng: np.random.Generator) -> Array:
-        """Return the first dictionary, and forget an earlier fit."""
-        parameters.check_callback(self.callback)
-        for name in ("history_", "code_prior_"):
-            self.__dict__.pop(name, None)
-        if self.keep_history:
-            self.history_: list[Progress] = []
-        return self._start(batch, rng)
+    def make_learner(self) -> RobustRounds:
+        """Return the learner of these parameters, which are checked.
 
-    def _descend(self, batch: Batch, W: Array, method: BatchMethod[Any], cap: int) -> None:
-        V, observed = batch
-        state = method.start(V, W, observed)
-        calm = self._calm()
-        for round_ in range(1, cap + 1):
-            state = method.advance(V, state, observed)
-            factors = method.factors(state)
-            self.n_iter_ = round_
-            R = factors.R if batch.observed is None else factors.R * batch.observed
-            self._note(factors.W, self._loss(batch, factors), outlier_share(batch, R))
-            if round_ <= calm.settling:
-                self._settle(batch, factors.W, factors.H)
-                method = self._method(W.shape[1])
-            if calm.reached(round_, self.objective_):
-                break
-
-    def _calm(self) -> "_Calm":
-        """Return what tells when to end; the objective of ADMM may stand still for a round."""
-        settling = _SETTLING if self._automatic() else 0
-        return _Calm(settling, self.tol, 3 if self.solver == "admm" else 1)
-
-    def _settle(self, batch: Batch, W: Array, H: Array) -> None:
-        """Take an automatic weight from the residual."""
-        self.outlier_weight_ = measure(batch, W, H).weight or 1.0
-
-    def _method(self, count: int) -> BatchMethod[Any]:
+        Returns
+        -------
+        RobustRounds
+            A frozen dataclass.
+        """
+        model = self._model()
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
-        frozen = frozen_columns(self.frozen_components, count, self.n_features_in_).shape[1]
-        constraint = self._constraint()
-        dictionary = {"constraint": constraint, "l1": l1, "l2": l2, "frozen": frozen}
-        encoder = self._encoder_for(self.outlier_weight_)
-        if self.solver == "fast":
-            return BatchFast(encoder, Surrogate(solver=self._solver(), **dictionary))
-        twin = BatchPgd if self.solver == "pgd" else BatchAdmm
-        return twin(
-            outliers=self._outliers(self.outlier_weight_),
-            penalty=self._code_penalty(),
-            **dictionary,
-        )
+        penalty = parameters.code_penalty(self.code_penalty, model.n_components)
+        solver = self._matrix_solver()
+        return RobustRounds(model, self.solver, solver, penalty, l1, l2, check_tol(self.tol))
 
-    def _note(self, W: Array, objective: float, share: float) -> None:
-        self.components_ = np.ascontiguousarray(W.T)
-        self.objective_, self.outlier_share_ = objective, share
-        progress = Progress(self.n_samples_seen_, None, self.objective_, self.outlier_share_)
-        if self.keep_history:
-            self.history_.append(progress)
-        if self.callback is not None:
-            self.callback(progress)
-
-    def _loss(self, batch: Batch, factors: Factors) -> float:
-        """Return [O] (S-7) divided by the number of samples, with the dictionary's penalty."""
-        return float(np.mean(self._losses(batch, factors))) + self._price(factors.W)
-
-    def _losses(self, batch: Batch, factors: Factors) -> Array:
-        """Return the part of each sample in [O] (S-7)."""
-        W, H, R = factors
-        E = batch.V - W @ H - R
-        R = R if batch.observed is None else R * batch.observed
-        E = E if batch.observed is None else E * batch.observed
-        costs = self._outliers(self.outlier_weight_).value(R)
-        costs = costs + self._code_penalty().value(H)
-        losses: Array = 0.5 * np.einsum("fb,fb->b", E, E) + costs
-        return losses
-
-    def _price(self, W: Array) -> float:
-        """Return the dictionary's penalty."""
-        l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
-        return float(l1 * W.sum() + 0.5 * l2 * np.vdot(W, W))
-
-
-class _Calm:
-    """Tells when the objective has stood still, after the rounds in which a weight settles."""
-
-    def __init__(self, settling: int, tol: float, patience: int) -> None:
-        self.settling, self.tol, self.patience = settling, tol, patience
-        self.calm, self.previous = 0, np.inf
-
-    def reached(self, round_: int, objective: float) -> bool:
-        """Take in the objective after a round, counted from 1."""
-        if round_ <= self.settling:
-            return False
-        if np.isfinite(self.previous):
-            still = abs(self.previous - objective) <= self.tol * self.previous
-            self.calm = self.calm + 1 if still else 0
-        self.previous = objective
-        return self.calm == self.patience
+    def _encoder(self) -> Encoder:
+        return self._model().encoder(self.outlier_weight_)

@@ -3,36 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from thalweg._typing import Array
-from thalweg.encoders import Codes, Encoder
-from thalweg.encoders.columns import times
-from thalweg.estimators import _parameters as parameters
-from thalweg.estimators._input import Batch
-from thalweg.estimators._robust import Robust
-from thalweg.estimators._start import frozen_columns
-from thalweg.estimators._streaming import Progress, Streaming
-from thalweg.updates import DictionaryUpdate
-from thalweg.updates.surrogate import Statistics, Surrogate
+from thalweg._checks import check_share
+from thalweg.estimators import parameters
+from thalweg.estimators._robust import RobustEstimator
+from thalweg.estimators.streaming import StreamingEstimator
+from thalweg.learning.progress import Progress
+from thalweg.learning.robust import SAMPLE_WEIGHT_EXPONENT, RobustLearner
+from thalweg.solvers.block_coordinate import BlockCoordinate
+from thalweg.updates.surrogate import Surrogate
 
 __all__ = ["RobustOnlineNMF"]
 
-# How fast the samples encoded by the first, poor dictionaries lose their weight. The paper's
-# solvers keep the paper's equal weights.
-_FADE = 8.0
-# While learning, codes need not be as accurate as those that users get: so many times tol, and
-# this share of what noise makes of codes, may be left.
-_LOOSER, _LOOSE = 3.0, 0.2
-# In so many first batches the residual is mostly what the dictionary has yet to learn. An automatic
-# weight is then too large, and what is alike in outliers would be learned; this share of it is not.
-_EARLY, _SHARE = 20, 0.6
-# A small weight lets the dictionary move little, so it goes farther: the more, the smaller the
-# weight is beside the noise. Up to twice as far the loss still falls, as it does for codes.
-_FARTHER, _FARTHEST = 1.7, 2.0
 
-
-class RobustOnlineNMF(Robust, Streaming):
+class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
     """Nonnegative low-rank components of a stream with gaps and outliers.
 
     Finds ``X = codes @ components_ + outliers`` batch by batch, in memory that does not grow
@@ -121,6 +104,8 @@ class RobustOnlineNMF(Robust, Streaming):
     True
     """
 
+    _published = ("noise", "outlier_weight", "form")
+
     def __init__(
         self,
         n_components: int = 10,
@@ -164,46 +149,29 @@ class RobustOnlineNMF(Robust, Streaming):
         self.callback = callback
         self.keep_history = keep_history
 
-    def _update(self) -> DictionaryUpdate[Statistics]:
+    @property
+    def noise_scale_(self) -> float:
+        """Standard deviation of the noise; NaN before it was estimated."""
+        return self.noise_.scale if self.noise_.n_batches else float("nan")
+
+    def make_learner(self) -> RobustLearner:
+        """Return the learner of these parameters, which are checked.
+
+        Returns
+        -------
+        RobustLearner
+            A frozen dataclass.
+        """
+        model = self._model()
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
-        count = parameters.check_count("n_components", self.n_components)
-        frozen = frozen_columns(self.frozen_components, count, self.n_features_in_)
         fast = self.solver == "fast"
-        return Surrogate(
-            solver=self._solver(tol=self.tol) if fast else self._solver(),
-            constraint=self._constraint(),
+        update = Surrogate(
+            solver=BlockCoordinate(tol=float(self.tol)) if fast else self._matrix_solver(),
+            constraint=model.constraint,
             l1=l1,
             l2=l2,
-            forgetting=parameters.check_share("forgetting", self.forgetting),
-            frozen=frozen.shape[1],
-            fade=_FADE if fast else 0.0,
+            forgetting=check_share("forgetting", self.forgetting),
+            frozen=model.frozen.shape[1],
+            fade=SAMPLE_WEIGHT_EXPONENT if fast else 0.0,
         )
-
-    def _observe(self, batch: Batch, codes: Codes, W: Array) -> None:
-        self._follow_noise(batch, self.n_batches_seen_, W, codes.H)
-
-    def _tune(self, batch: Batch) -> Encoder:
-        if self.solver != "fast":
-            return self._encoder()
-        share = _SHARE if self._is_early() else 1.0
-        return self._encoder_for(share * self.outlier_weight_, _LOOSER, noise_tol=_LOOSE)
-
-    def _lesson(self, batch: Batch, codes: Codes, W: Array) -> Codes:
-        if not self._is_early():
-            return codes
-        factor = min(_FARTHER * self.noise_.scale / self.outlier_weight_, _FARTHEST)
-        if factor <= 1.0:
-            return codes
-        rest = batch.V - times(W, codes.H) - codes.R  # zero over gaps
-        return codes._replace(R=codes.R - codes.R.dtype.type(factor - 1.0) * rest)
-
-    def _outlier_share(self, batch: Batch, codes: Codes) -> float:
-        if self._is_early():  # at the weight itself these would be none
-            near = np.abs(codes.R) <= (1.0 - _SHARE) * self.outlier_weight_
-            codes = codes._replace(R=np.where(near, 0, codes.R))
-        return super()._outlier_share(batch, codes)
-
-    def _is_early(self) -> bool:
-        if self.solver != "fast" or self.outlier_structure != "entries":
-            return False
-        return self.n_batches_seen_ < _EARLY and self._automatic()
+        return RobustLearner(model, update)

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from thalweg._checks import check_count, check_positive
 from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
 from thalweg.completion.factored_gradient_descent import FactoredGradientDescent
 from thalweg.encoders import Encoder
 from thalweg.estimators._completion import Completing
-from thalweg.estimators._parameters import check_count, check_positive
 from thalweg.trackers._sensing import Sensing
 
 __all__ = ["RPCAGD"]

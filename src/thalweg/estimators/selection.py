@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+from thalweg._checks import check_count, choose, generator
 from thalweg._typing import Array
 from thalweg.errors import InputError, ParameterError
-from thalweg.estimators import _parameters as parameters
 
 __all__ = ["Selection", "select", "select_weight"]
 
@@ -90,7 +90,7 @@ def select(
     >>> select(model, X, "n_components", [1, 2, 3, 4], folds=4).chosen
     3
     """
-    parameters.choose("simplest", simplest, ("smallest", "largest"))
+    choose("simplest", simplest, ("smallest", "largest"))
     values = tuple(values)
     if not values:
         raise ParameterError(
@@ -98,12 +98,12 @@ def select(
             "Example: [0.1, 1.0, 10.0]."
         )
     rows = X if hasattr(X, "shape") else np.asarray(X)
-    if not 2 <= parameters.check_count("folds", folds) <= rows.shape[0]:
+    if not 2 <= check_count("folds", folds) <= rows.shape[0]:
         raise InputError(
             f"folds must be between 2 and the number of samples, {rows.shape[0]}, got {folds!r}. "
             "Use fewer folds, or more samples."
         )
-    seed = int(parameters.generator(random_state).integers(2**31))
+    seed = int(generator(random_state).integers(2**31))
     parts = list(KFold(folds, shuffle=True, random_state=seed).split(np.empty(rows.shape[0])))
     table = np.array(
         [[_held_out(model, rows, parameter, v, part) for part in parts] for v in values]

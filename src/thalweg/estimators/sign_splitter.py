@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thalweg.estimators._input import check_codes, validated
+from thalweg.estimators.validation import check_codes, validated
 
 __all__ = ["SignSplitter"]
 

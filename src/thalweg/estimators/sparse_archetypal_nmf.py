@@ -8,6 +8,14 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from thalweg._checks import (
+    check_callback,
+    check_count,
+    check_positive,
+    check_whole,
+    choose,
+    generator,
+)
 from thalweg._typing import Array, Indices, Mask
 from thalweg.archetypes import DataMatrix, Point, Problem, State, initialisation
 from thalweg.archetypes.block_descent import Descent
@@ -20,14 +28,14 @@ from thalweg.archetypes.simplex_codes import SimplexCodes
 from thalweg.archetypes.support_relaxation import widen
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
-from thalweg.estimators import _parameters as parameters
+from thalweg.estimators import parameters
 from thalweg.estimators._archetypal_runs import Planned, Run, completed, refilled
-from thalweg.estimators._base import Factorization
-from thalweg.estimators._input import check_data
 from thalweg.estimators._rollback import rollback_on_error
-from thalweg.estimators._start import given
-from thalweg.estimators._streaming import Progress
-from thalweg.estimators._threads import few_threads
+from thalweg.estimators.base import Factorization
+from thalweg.estimators.validation import check_data
+from thalweg.learning.dictionaries import given_components
+from thalweg.learning.progress import Progress
+from thalweg.learning.threads import few_threads
 
 __all__ = ["SparseArchetypalNMF"]
 
@@ -243,19 +251,19 @@ class SparseArchetypalNMF(Factorization):
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             rows, observed = completed(X)
-            planned = self._plan(rows)
-        return self._carry_out(*planned, observed, X.dtype)
+            planned = self.plan_rows(rows)
+        return self.fit_rows(*planned, observed, X.dtype)
 
-    def _plan(self, rows: DataMatrix) -> tuple[Problem, list[Planned]]:
+    def plan_rows(self, rows: DataMatrix) -> tuple[Problem, list[Planned]]:
         """Check the parameters; return the problem, and where to begin."""
-        count = parameters.check_count("n_components", self.n_components)
+        count = check_count("n_components", self.n_components)
         m, n = rows.shape
         parameters.check_archetypes(count, m)
         with few_threads(n, count, m):
             problem = Problem(rows, self._weight(), self._nonzeros(count, n))
             return problem, self._runs(problem, count)
 
-    def _carry_out(
+    def fit_rows(
         self, problem: Problem, runs: list[Planned], observed: Mask | None, dtype: Any
     ) -> Self:
         """Learn from data whose gaps are filled, wherever they are."""
@@ -347,13 +355,13 @@ class SparseArchetypalNMF(Factorization):
 
     def _descent(self) -> Descent:
         return Descent(
-            parameters.check_positive("tol", self.tol),
-            parameters.check_count("max_iter", self.max_iter),
+            check_positive("tol", self.tol),
+            check_count("max_iter", self.max_iter),
             bool(self.local_search),
         )
 
     def _search(self) -> LocalSearch:
-        trials = parameters.check_whole("swap_trials", self.swap_trials)
+        trials = check_whole("swap_trials", self.swap_trials)
         return LocalSearch(trials if self.local_search else 0, self._descent())
 
     def _keep_state(self, rows: DataMatrix, state: State) -> None:
@@ -415,17 +423,17 @@ class SparseArchetypalNMF(Factorization):
 
     def _runs(self, problem: Problem, k: int) -> list[Planned]:
         """Return the starts to try, each with its path; all parameters are checked here."""
-        parameters.check_callback(self.callback)
-        path = Continuation(parameters.check_count("path", self.path), self._descent())
-        parameters.check_positive("mip_time", self.mip_time)
-        parameters.check_whole("widening", self.widening)
+        check_callback(self.callback)
+        path = Continuation(check_count("path", self.path), self._descent())
+        check_positive("mip_time", self.mip_time)
+        check_whole("widening", self.widening)
         search = self._search()
-        rng = parameters.generator(self.random_state)
+        rng = generator(self.random_state)
         if not isinstance(self.start, str):
-            H = given("start", self.start, (k, problem.rows.shape[1]))
+            H = given_components("start", self.start, (k, problem.rows.shape[1]))
             once = replace(path, count=1)  # a large weight would pull it away
             return [Planned("given", once, search, partial(initialisation.around, problem.rows, H))]
-        name = parameters.choose("start", self.start, _STARTS)
+        name = choose("start", self.start, _STARTS)
         if name != "auto":
             return [Planned(name, path, search, partial(self._start, name, problem, k, rng))]
         return list(self._automatic(problem, k, path, search, rng))

@@ -1,58 +1,64 @@
 """Validation of what users hand in: one clear error, or arrays the maths can use."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from thalweg import _kernels
-from thalweg._typing import Array, Mask
+from thalweg._checks import as_numbers, in_words, unmasked
+from thalweg._typing import Array
 from thalweg.errors import InputError
 
-__all__ = [
-    "Batch",
-    "as_batch",
-    "as_numbers",
-    "check_codes",
-    "check_data",
-    "filled",
-    "in_words",
-    "normal",
-    "validated",
-    "whole_number",
-]
+__all__ = ["check_codes", "check_data", "filled", "validated"]
 
 # Powers of the largest and the smallest number of a type between which data may lie. Squares are
 # added up, and divided by: they must neither overflow nor vanish. So entries whose squares vanish
 # are far below the rounding of the largest one, and count as zero.
-_HIGH, _LOW, _ZERO = 0.4, 0.3, 0.5
+_HIGH, _LOW = 0.4, 0.3
 
 
 class _InputTypeError(InputError, TypeError):
     """Data of another type; scikit-learn's checks ask for a TypeError where entries are objects."""
 
 
-class Batch(NamedTuple):
-    """Samples as columns, zero where nothing was observed; ``observed`` is None without gaps."""
+def check_data(estimator: Any, X: Any, *, reset: bool, dtype: Any = None) -> Any:
+    """Return X as a float array or CSR matrix with the right number of features.
 
-    V: Array
-    observed: Mask | None
+    Raises :class:`~thalweg.InputError` for negative entries, unless the estimator is signed, and
+    for entries whose squares overflow. With ``reset``, also for data whose squares all vanish.
 
+    Parameters
+    ----------
+    estimator : estimator
+        Holds ``n_features_in_``, which ``reset`` sets.
+    X : array-like or sparse matrix
+        The data.
+    reset : bool
+        Whether these are the first data of a fit.
+    dtype : dtype, optional
+        Type that the data will be converted to; by default that of ``components_``.
 
-def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a float array or CSR matrix of the right width.
+    Returns
+    -------
+    array or CSR matrix of float32 or float64
+        The data, in native byte order.
 
-    Negative entries are refused, unless the estimator calls itself signed; so are entries that
-    cannot be squared, and data to begin with of which no square is above zero.
+    Examples
+    --------
+    >>> from thalweg import RobustOnlineNMF
+    >>> from thalweg.estimators.validation import check_data
+    >>> check_data(RobustOnlineNMF(1), [[1, 2], [3, 4]], reset=True).dtype
+    dtype('float64')
     """
     X = validated(estimator, X, reset=reset)
     X = X.astype(X.dtype.newbyteorder("="), copy=False)  # as compiled loops need it
     values = X.data if sparse.issparse(X) else X
     smallest = np.fmin.reduce(values, axis=None, initial=0.0)
     largest = np.fmax.reduce(values, axis=None, initial=0.0)
-    held = values if reset or not hasattr(estimator, "components_") else estimator.components_
-    _check_size(float(max(largest, -smallest)), held.dtype, learning=reset)
+    if dtype is None and not reset and hasattr(estimator, "components_"):
+        dtype = estimator.components_.dtype
+    _check_size(float(max(largest, -smallest)), np.dtype(dtype or values.dtype), learning=reset)
     if smallest < 0.0 and not estimator.signed:
         raise InputError(
             f"Negative values in data passed to {type(estimator).__name__}: entries must be "
@@ -64,7 +70,7 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as scikit-learn checks it, a float array or CSR matrix; what is masked is NaN."""
-    X = _unmasked(X)
+    X = unmasked(X)
     try:
         if _has_times(X):
             raise ValueError("Data must be real numbers, got dates or durations.")
@@ -81,15 +87,6 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise _InputTypeError(_worded(str(error))) from error
     except (OverflowError, ValueError) as error:
         raise InputError(_worded(str(error))) from error
-
-
-def _unmasked(X: Any) -> Any:
-    """Return a masked array as a plain one, with NaN where it is masked; others as they are."""
-    if not isinstance(X, np.ma.MaskedArray):
-        return X
-    if not np.ma.is_masked(X) or X.dtype.kind not in "biufO":  # others are refused anyway
-        return X.data
-    return np.ma.filled(X.astype(np.float64) if X.dtype.kind in "biu" else X, np.nan)
 
 
 def _has_times(X: Any) -> bool:
@@ -119,36 +116,6 @@ def _check_size(largest: float, dtype: np.dtype[Any], *, learning: bool) -> None
         )
 
 
-def as_batch(X: Any) -> Batch:
-    """Return rows of validated data as columns, gaps marked."""
-    rows = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)
-    n_gaps, n_faint = _odd(rows)
-    rows = _without_faint(rows) if n_faint else rows
-    if n_gaps == 0:
-        return Batch(rows.T, None)
-    gaps = np.isnan(rows)
-    return Batch(np.where(gaps, rows.dtype.type(0), rows).T, ~gaps.T)
-
-
-def normal(values: Array) -> Array:
-    """Return numbers with zeros for those so small that their squares have no inverse."""
-    return _without_faint(values) if _odd(values)[1] else values
-
-
-def _least(dtype: np.dtype[Any]) -> Any:
-    return dtype.type(float(np.finfo(dtype).tiny) ** _ZERO)
-
-
-def _odd(values: Array) -> tuple[int, int]:
-    """Return how many numbers are gaps, and how many too small."""
-    n_gaps, n_faint = _kernels.count_odd(values.ravel(), _least(values.dtype))
-    return n_gaps, n_faint
-
-
-def _without_faint(values: Array) -> Array:
-    return np.where(np.abs(values) < _least(values.dtype), values.dtype.type(0), values)
-
-
 def filled(X: Any, low_rank: Array) -> Array:
     """Return validated data as a dense array, with its gaps filled."""
     rows = X.toarray() if sparse.issparse(X) else X
@@ -163,32 +130,8 @@ def check_codes(codes: Any, n_components: int) -> Array:
             f"codes must be numbers of shape (n_samples, {n_components}), got "
             f"{in_words(codes)}. Pass what transform returned."
         )
-    return array
-
-
-def as_numbers(values: Any) -> Array | None:
-    """Return values as an array of floats, or None if they are not real numbers in rows."""
-    try:
-        array = np.asarray(_unmasked(values))
-        if array.dtype in (np.float32, np.float64):
-            return array
-        return array.astype(np.float64) if array.dtype.kind in "biufO" else None
-    except (OverflowError, TypeError, ValueError):  # rows of many lengths, text among objects
-        return None
-
-
-def in_words(values: Any) -> str:
-    """Return a description of an array for error messages: its shape and type."""
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError):
-        return "rows of different lengths"
-    return f"an array of shape {array.shape} and type {array.dtype}"
-
-
-def whole_number(value: Any) -> bool:
-    """Tell whether a parameter is a positive integer."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= 1
+    codes_array: Array = array
+    return codes_array
 
 
 # What scikit-learn's messages leave open: a part of the message, and what to do.

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
-from thalweg.estimators._code_prior import CodePrior, empty_prior, look, merged
-from thalweg.estimators._input import Batch, as_batch, check_codes, check_data, filled
-from thalweg.estimators._threads import few_threads
+from thalweg.estimators.validation import check_codes, check_data, filled
+from thalweg.learning.batches import Batch, DataForm
+from thalweg.learning.code_prior import CodePrior, empty_prior, estimate_prior, merged
+from thalweg.learning.threads import few_threads
 from thalweg.prox import Prox
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.orthant import Orthant
@@ -185,18 +186,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def _batch(self, rows: Any) -> Batch:
-        """Return rows of validated data as the encoder takes them."""
-        return as_batch(rows)
-
-    def _estimate_code_prior(self, X: Any) -> None:
+    def estimate_code_prior(self, X: Any) -> None:
         """Note what codes are as a rule, by the first rows of the data."""
         K = len(self.components_)
         rows = X[: max(_USUAL // X.shape[1], 2 * K)]
         parts = self._encode_with(self._encoder(), self.components_.T, rows)
-        self.code_prior_ = merged([look(*part, empty_prior(K)) for part in parts])
+        self.code_prior_ = merged([estimate_prior(*part, empty_prior(K)) for part in parts])
 
-    def _encoder_with(self, penalty: Prox) -> Encoder | None:
+    def _encoder_with_prior(self, penalty: Prox) -> Encoder | None:
         """Return the encoder with a penalty of the codes; None if it has one already."""
         encoder: Any = self._encoder()
         free = getattr(encoder, "penalty", None) == Orthant()
@@ -206,7 +203,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Return the encoder of the most likely codes, and their units."""
         W, usual = self.components_.T, getattr(self, "code_prior_", None)
         if usual is not None and usual.dispersion > 0.0:
-            encoder = self._encoder_with(ElasticNet(0.0, usual.dispersion, nonnegative=True))
+            encoder = self._encoder_with_prior(ElasticNet(0.0, usual.dispersion, nonnegative=True))
             if encoder is not None:
                 return encoder, usual.sizes(W)
         return self._encoder(), np.ones(W.shape[1], W.dtype)
@@ -220,9 +217,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Encode validated data, a block of rows at a time."""
         X = X.astype(W.dtype, copy=False)
         rows = max(1, _BLOCK // X.shape[1])
-        solved = True
+        solved, form = True, getattr(self, "form_", DataForm())
         for start in range(0, X.shape[0], rows):
-            batch = self._batch(X[start : start + rows])
+            batch = form.batch(X[start : start + rows])
             with few_threads(X.shape[1], len(self.components_), min(rows, MAX_CHUNK_SIZE)):
                 codes = encoder.encode(batch.V, W, observed=batch.observed)
             solved &= bool(codes.solved.all())

@@ -1,14 +1,15 @@
-"""Checks of parameters, and components from names."""
+"""Components from the parameters of estimators."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from thalweg._checks import generator
+from thalweg._checks import check_positive
 from thalweg._rooms import resolve
+from thalweg.divergences import Divergence
 from thalweg.errors import ParameterError
-from thalweg.estimators._input import whole_number
 from thalweg.prox import EntrywiseBox, Prox
 from thalweg.prox.group_lasso import GroupLasso
 from thalweg.prox.l1 import L1
@@ -16,56 +17,14 @@ from thalweg.prox.orthant import Orthant
 
 __all__ = [
     "check_archetypes",
-    "check_callback",
-    "check_count",
-    "check_positive",
-    "check_share",
-    "check_whole",
-    "choose",
     "code_penalty",
     "constraint",
     "dictionary_penalty",
+    "divergence",
     "entry_bounds",
-    "generator",
     "outlier_penalty",
+    "outlier_weight",
 ]
-
-
-def choose(parameter: str, value: Any, options: tuple[str, ...]) -> str:
-    """Return the value if it is one of the options."""
-    if value not in options:
-        raise ParameterError(
-            f"{parameter} must be one of {', '.join(map(repr, options))}, got {value!r}. "
-            "Use one of these names."
-        )
-    return str(value)
-
-
-def check_count(parameter: str, value: Any) -> int:
-    """Return the value if it is a positive integer."""
-    if not whole_number(value):
-        raise ParameterError(
-            f"{parameter} must be a positive integer, got {value!r}. Set it to 1 or more."
-        )
-    return int(value)
-
-
-def check_whole(parameter: str, value: Any) -> int:
-    """Return the value if it is an integer of 0 or more."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
-        raise ParameterError(
-            f"{parameter} must be an integer of 0 or more, got {value!r}. 0 leaves it out."
-        )
-    return int(value)
-
-
-def check_callback(value: Any) -> None:
-    """Raise unless the value can be called, or is None."""
-    if value is not None and not callable(value):
-        raise ParameterError(
-            f"callback must be None or a function of one argument, got {value!r}. "
-            "Pass the function itself, not what it returns."
-        )
 
 
 def check_archetypes(count: int, n_samples: int) -> None:
@@ -77,27 +36,18 @@ def check_archetypes(count: int, n_samples: int) -> None:
         )
 
 
-def check_positive(parameter: str, value: Any) -> float:
-    """Return the value if it is a finite number above 0."""
-    if not (isinstance(value, (int, float, np.number)) and 0.0 < value < np.inf):
-        raise ParameterError(
-            f"{parameter} must be a finite number above 0, got {value!r}. Example: 1.0."
-        )
-    return float(value)
-
-
-def check_share(parameter: str, value: Any) -> float:
-    """Return the value if it is above 0 and at most 1."""
-    if not (isinstance(value, (int, float, np.number)) and 0.0 < value <= 1.0):
-        raise ParameterError(
-            f"{parameter} must be above 0 and at most 1, got {value!r}. "
-            "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
-        )
-    return float(value)
-
-
 def constraint(spec: Any, n_features: int) -> Prox:
-    """Return the set of the dictionary's columns, inside of the nonnegative orthant."""
+    """Return the set of the dictionary's columns, a subset of the nonnegative orthant."""
+    return _named_set(spec) if isinstance(spec, str) else _checked_set(spec, n_features)
+
+
+@cache
+def _named_set(name: str) -> Prox:
+    """Check a set that is given by name once; it is a constant."""
+    return _checked_set(name, 1)
+
+
+def _checked_set(spec: Any, n_features: int) -> Prox:
     found = _component("constraint", spec)
     probes = [float(found.value(sign * np.ones(n_features))) for sign in (1.0, -1.0)]
     if probes[0] not in (0.0, np.inf) or probes[1] != np.inf:
@@ -153,19 +103,43 @@ def dictionary_penalty(spec: Any) -> tuple[float, float]:
     return float(coefficients[0]), float(coefficients[1])
 
 
-def outlier_penalty(weight: float, bound: Any, sign: str, structure: str) -> Prox:
-    """Return the penalty of the outliers with their bounds; None and inf are none."""
+def divergence(spec: Any) -> Divergence:
+    """Return the loss."""
+    loss = resolve("thalweg.divergences", spec, "loss")
+    if not isinstance(loss, Divergence):
+        raise ParameterError(
+            f"loss must be a name or an object of thalweg.divergences, got {spec!r}. "
+            "Use 'kl', 'itakura-saito', 'huber', ..., or for example Beta(1.5)."
+        )
+    return loss
+
+
+def outlier_weight(value: Any) -> float | None:
+    """Return the weight of the outliers; None for an automatic one."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    number = isinstance(value, (int, float, np.floating, np.integer))
+    if not (number and 0.0 <= value < np.inf):
+        raise ParameterError(
+            f"outlier_weight must be 'auto' or a number of 0 or more, got "
+            f"{value!r}. 'auto' follows the noise in the data."
+        )
+    return float(value)
+
+
+def outlier_penalty(bound: Any, sign: str, structure: str) -> Prox:
+    """Return the penalty of the outliers, of weight 1, with their bounds; None and inf are none."""
     unbounded = bound is None or (isinstance(bound, (float, np.floating)) and bound == np.inf)
     limit = np.inf if unbounded else check_positive("outlier_bound", bound)
     nonnegative = sign == "nonnegative"
     if structure == "entries":
-        return L1(weight, limit, nonnegative)
+        return L1(1.0, limit, nonnegative)
     if np.isfinite(limit):
         raise ParameterError(
             "outlier_bound must be None unless it bounds single entries, got "
             "outlier_structure='samples'. Leave the bound out, or use outlier_structure='entries'."
         )
-    return GroupLasso(weight, None, nonnegative)
+    return GroupLasso(1.0, None, nonnegative)
 
 
 def _component(parameter: str, spec: Any) -> Prox:

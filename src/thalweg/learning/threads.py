@@ -1,4 +1,4 @@
-"""Small products of matrices are faster on one thread than on several."""
+"""One BLAS thread for small matrix products, which are slower on several."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,30 +9,31 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["few_threads"]
 
-# Multiplications in a batch's product W @ H below which a second thread costs more than it gives.
-_SMALL = 2**25
+# Multiplications in the product W @ H of a batch below which one thread is faster than two.
+# benchmark: threads
+_SMALL_PRODUCT = 2**25
 
 
 class _Limit:
-    """BLAS on one thread while anybody asks for it; the setting belongs to the whole process."""
+    """A limit of one BLAS thread while anybody holds it; the setting is global in the process."""
 
     def __init__(self) -> None:
         self._controller = ThreadpoolController()
         self._lock = Lock()
         self._holders = 0
-        self._undo = ExitStack()
+        self._restore = ExitStack()
 
     def hold(self) -> None:
         with self._lock:
             if self._holders == 0:
-                self._undo.enter_context(self._controller.limit(limits=1, user_api="blas"))
+                self._restore.enter_context(self._controller.limit(limits=1, user_api="blas"))
             self._holders += 1
 
     def release(self) -> None:
         with self._lock:
             self._holders -= 1
             if self._holders == 0:
-                self._undo.close()
+                self._restore.close()
 
 
 @cache
@@ -42,8 +43,15 @@ def _limit() -> _Limit:
 
 @contextmanager
 def few_threads(n_features: int, n_components: int, n_samples: int) -> Iterator[None]:
-    """Keep BLAS to one thread inside, if batches of this size are small."""
-    if n_features * n_components * n_samples >= _SMALL:
+    """Limit BLAS to one thread inside the block if batches of this size are small.
+
+    Examples
+    --------
+    >>> from thalweg.learning.threads import few_threads
+    >>> with few_threads(n_features=100, n_components=5, n_samples=64):
+    ...     pass
+    """
+    if n_features * n_components * n_samples >= _SMALL_PRODUCT:
         yield
         return
     _limit().hold()

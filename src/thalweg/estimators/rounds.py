@@ -1,0 +1,101 @@
+"""Base of the estimators that need all samples in each round."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from thalweg.estimators.base import Factorization
+from thalweg.learning.progress import Progress
+from thalweg.learning.rounds import RoundState
+
+__all__ = ["RoundsEstimator"]
+
+
+class RoundsEstimator(Factorization):
+    """Attributes and callbacks of a factorisation in rounds.
+
+    Examples
+    --------
+    >>> from thalweg import RobustNMF
+    >>> from thalweg.estimators.rounds import RoundsEstimator
+    >>> issubclass(RobustNMF, RoundsEstimator)
+    True
+    """
+
+    max_iter: Any
+    tol: Any
+    callback: Callable[[Progress], None] | None
+    keep_history: bool
+    history_: list[Progress]
+    # fields of the state that are published beyond those of all estimators in rounds
+    _published: ClassVar[tuple[str, ...]] = ()
+
+    def get_state(self) -> RoundState:
+        """Return the state of the learner, from the attributes.
+
+        Returns
+        -------
+        RoundState
+            What the rounds so far have left; codes are not part of it.
+        """
+        return RoundState(
+            W=self.components_.T,
+            n_samples=self.n_samples_seen_,
+            n_iter=self.n_iter_,
+            objective=self.objective_,
+            outlier_share=self.outlier_share_,
+            **{name: getattr(self, f"{name}_") for name in self._published},
+        )
+
+    def set_state(self, state: RoundState) -> None:
+        """Publish the state after a round, append it to the history, and call the callback.
+
+        Parameters
+        ----------
+        state : RoundState
+            Of the learner.
+        """
+        self._publish(state)
+        progress = Progress(state.n_samples, None, state.objective, state.outlier_share)
+        if self.keep_history:
+            self.__dict__.setdefault("history_", []).append(progress)
+        if self.callback is not None:
+            self.callback(progress)
+
+    def finish(self, state: RoundState) -> None:
+        """Publish the final state; its objective replaces the last one of the history.
+
+        Parameters
+        ----------
+        state : RoundState
+            Of the learner, after the last round.
+        """
+        self._publish(state)
+        if self.keep_history:
+            self.history_[-1] = self.history_[-1]._replace(objective=state.objective)
+
+    def discard_fit(self) -> None:
+        """Remove attributes of an earlier fit that the next one may not set."""
+        for name in ("history_", "code_prior_"):
+            self.__dict__.pop(name, None)
+
+    def _publish(self, state: RoundState) -> None:
+        self.components_ = np.ascontiguousarray(state.W.T)
+        self.n_samples_seen_, self.n_iter_ = state.n_samples, state.n_iter
+        self.objective_, self.outlier_share_ = state.objective, state.outlier_share
+        for name in self._published:
+            setattr(self, f"{name}_", getattr(state, name))
+
+    def _warned(self, state: RoundState) -> Self:
+        """Warn if the rounds stopped at ``max_iter``."""
+        if not state.converged and self.tol > 0.0:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} rounds before the "
+                f"objective changed by less than tol={self.tol:g}. Increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self

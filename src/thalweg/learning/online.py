@@ -1,0 +1,277 @@
+"""The loop of streaming factorisations: encode a batch, then update the dictionary."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.divergences import Divergence
+from thalweg.encoders import Codes, Encoder
+from thalweg.errors import ParameterError
+from thalweg.learning.batches import Batch, DataForm, n_observed, outlier_share
+from thalweg.learning.code_prior import (
+    SAMPLED_EVERY as PRIOR_SAMPLED_EVERY,
+    CodePrior,
+    empty_prior,
+    estimate_prior,
+    merged,
+)
+from thalweg.learning.noise import (
+    NoiseEstimate,
+    NoiseSample,
+    is_sampled,
+    noise_sample,
+    pooled,
+    sampling_steps,
+)
+from thalweg.updates import DictionaryUpdate
+from thalweg.updates.atom_replacement import (
+    WorstResiduals,
+    dead_atoms,
+    replace_atoms,
+    worst_residuals,
+)
+
+__all__ = ["BlockSummary", "OnlineLearner", "OnlineState"]
+
+# The share of outliers is averaged over about this many batches.
+_SHARE_MEMORY = 10
+
+
+class OnlineState(NamedTuple):
+    """All that a streaming factorisation remembers.
+
+    Attributes
+    ----------
+    W : array of shape (F, K)
+        Dictionary.
+    statistics : NamedTuple
+        State of the dictionary update.
+    code_prior : CodePrior
+        Typical codes, for filling gaps.
+    form : DataForm
+        The form in which batches are passed to encoders.
+    noise : NoiseEstimate
+        Noise of the residuals, for automatic weights.
+    outlier_weight : float
+        Weight of the l1 norm of the outliers; 0 for models without one.
+    loss : Divergence or None
+        The loss in use; None for models with outliers.
+    n_samples, n_batches : int
+        Counts.
+    outlier_share : float
+        Share of outliers among the observed entries of the latest batches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.composition import Composition
+    >>> from thalweg.learning.batches import DataForm, as_batch
+    >>> learner = Composition(n_components=2)
+    >>> batch = as_batch(np.random.default_rng(0).random((20, 5)))
+    >>> state = learner.init(batch, DataForm(), np.random.default_rng(0))
+    >>> learner.learn(state, batch).n_samples
+    20
+    """
+
+    W: Array
+    statistics: Any
+    code_prior: CodePrior
+    form: DataForm = DataForm()
+    noise: NoiseEstimate = NoiseEstimate()
+    outlier_weight: float = 0.0
+    loss: Divergence | None = None
+    n_samples: int = 0
+    n_batches: int = 0
+    outlier_share: float = 0.0
+
+
+class BlockSummary(NamedTuple):
+    """The summary of a block of samples, from which the dictionary is updated elsewhere.
+
+    Attributes
+    ----------
+    statistics : NamedTuple
+        Statistics for the dictionary update.
+    noise : NoiseSample
+        Entries for the noise estimate.
+    prior : CodePrior
+        Codes of the block.
+    outlier_share : float
+        Share of outliers among the observed entries.
+    n_entries, n_samples : int
+        Observed entries and samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.composition import Composition
+    >>> from thalweg.learning.batches import DataForm, as_batch
+    >>> learner = Composition(n_components=2)
+    >>> batch = as_batch(np.random.default_rng(0).random((20, 5)))
+    >>> state = learner.init(batch, DataForm(), np.random.default_rng(0))
+    >>> learner.summarise(state, batch).n_entries
+    100
+    """
+
+    statistics: Any
+    noise: NoiseSample
+    prior: CodePrior
+    outlier_share: float
+    n_entries: int
+    n_samples: int
+
+
+class OnlineLearner:
+    """Base of the learners of a dictionary from batches.
+
+    A learner is a frozen dataclass of checked parameters. It defines what differs between models
+    (``first_state`` to ``windows``, most with defaults); the loop is here. :meth:`learn` is
+    :meth:`summarise` and :meth:`combine` of one block, in one step.
+    """
+
+    frozen: Array  # columns of W that never change, shape (F, n_frozen)
+
+    def first_state(self, batch: Batch, form: DataForm, rng: np.random.Generator) -> OnlineState:
+        """Return the initial dictionary with automatic weights, without statistics."""
+        raise NotImplementedError
+
+    def encoder(self, state: OnlineState) -> Encoder:
+        """Return the encoder that users get."""
+        raise NotImplementedError
+
+    def update(self, state: OnlineState) -> DictionaryUpdate[Any]:
+        """Return the dictionary update."""
+        raise NotImplementedError
+
+    def form(self, X: Any) -> DataForm:
+        """Choose the form of the data from the rows of the first call."""
+        return DataForm()
+
+    def training_encoder(self, state: OnlineState) -> Encoder:
+        """Return the encoder while learning, which may be less accurate."""
+        return self.encoder(state)
+
+    def update_target(self, state: OnlineState, batch: Batch, codes: Codes) -> Codes:
+        """Return the codes and outliers to which the dictionary is fitted."""
+        return codes
+
+    def follow_noise(self, state: OnlineState, batch: Batch, W: Array, H: Array) -> OnlineState:
+        """Update automatic weights from the residuals of a batch."""
+        return state
+
+    def batch_outlier_share(self, state: OnlineState, batch: Batch, codes: Codes) -> float:
+        """Return the share of outliers of a batch that was encoded for learning."""
+        return outlier_share(batch, codes.R)
+
+    def windows(self, batch: Batch) -> list[Batch]:
+        """Return the parts of a batch after each of which the dictionary is updated."""
+        return [batch]
+
+    def init(self, batch: Batch, form: DataForm, rng: np.random.Generator) -> OnlineState:
+        """Return the state before the first batch, from some samples."""
+        state = self.first_state(batch, form, rng)
+        self.encoder(state)  # raises if a parameter is invalid
+        statistics = self.update(state).init(state.W)
+        return state._replace(statistics=statistics, code_prior=empty_prior(state.W.shape[1]))
+
+    def check_continues(self, state: OnlineState) -> None:
+        """Raise if parameters have changed that must not change within a stream."""
+        n_frozen = self.frozen.shape[1]
+        if n_frozen and not np.array_equal(
+            self.frozen.astype(state.W.dtype), state.W[:, :n_frozen]
+        ):
+            raise ParameterError(
+                "frozen_components must be those of the first batch, got others. "
+                "Call fit to start again with new ones."
+            )
+
+    def learn(self, state: OnlineState, batch: Batch) -> OnlineState:
+        """Return the state after one more batch."""
+        windows, share = self.windows(batch), 0.0
+        encoder = self.training_encoder(state)
+        for window in windows:
+            V, observed = window
+            codes = encoder.encode(V, state.W, observed=observed)
+            share += self.batch_outlier_share(state, window, codes) / len(windows)
+            target = self.update_target(state, window, codes)
+            state = self.follow_noise(state, window, state.W, codes.H)
+            if is_sampled(state.n_batches, PRIOR_SAMPLED_EVERY):
+                latest = estimate_prior(window, codes, state.code_prior)
+                state = state._replace(code_prior=state.code_prior.averaged(latest))
+            W, statistics = self.update(state).step(state.W, state.statistics, V, target, observed)
+            n_samples = state.n_samples + V.shape[1]
+            state = state._replace(
+                W=np.asfortranarray(W), statistics=statistics, n_samples=n_samples
+            )
+        return _counted(state, share)
+
+    def summarise(self, state: OnlineState, batch: Batch, n_blocks: int = 1) -> BlockSummary:
+        """Encode one of ``n_blocks`` blocks; return the statistics for the update."""
+        V, observed = batch
+        codes = self.training_encoder(state).encode(V, state.W, observed=observed)
+        target = self.update_target(state, batch, codes)
+        update: Any = self.update(state)
+        statistics = update.summarise(state.W, V, target, observed)
+        every_feature = sampling_steps(len(state.W), 1)[0]
+        columns = slice(
+            None, None, sampling_steps(-(-len(state.W) // every_feature), V.shape[1])[1]
+        )
+        return BlockSummary(
+            statistics,
+            noise_sample(batch, codes.H, every_feature, columns),
+            estimate_prior(batch, codes, state.code_prior),
+            self.batch_outlier_share(state, batch, codes),
+            n_observed(batch),
+            V.shape[1],
+        )
+
+    def combine(self, state: OnlineState, summaries: list[BlockSummary]) -> OnlineState:
+        """Return the state after a batch that was summarised in blocks."""
+        V, H = pooled([one.noise for one in summaries])
+        rows = state.W[:: sampling_steps(len(state.W), 1)[0]]
+        state = self.follow_noise(state, Batch(V, None), rows, H)
+        if is_sampled(state.n_batches, PRIOR_SAMPLED_EVERY):
+            latest = merged([one.prior for one in summaries])
+            state = state._replace(code_prior=state.code_prior.averaged(latest))
+        update: Any = self.update(state)
+        merged_statistics = update.merge([one.statistics for one in summaries])
+        W, statistics = update.take_in(state.W, state.statistics, merged_statistics)
+        n_samples = state.n_samples + sum(one.n_samples for one in summaries)
+        state = state._replace(W=np.asfortranarray(W), statistics=statistics, n_samples=n_samples)
+        n_outliers = sum(one.outlier_share * one.n_entries for one in summaries)
+        return _counted(state, n_outliers / max(sum(one.n_entries for one in summaries), 1))
+
+    def dead_atoms(self, state: OnlineState) -> list[int]:
+        """Return the columns of W that no sample uses, if the update replaces them."""
+        update: Any = self.update(state)
+        return dead_atoms(state.statistics, update.frozen) if _revives(update) else []
+
+    def worst_residuals(
+        self, state: OnlineState, batch: Batch, W: Array, count: int
+    ) -> WorstResiduals:
+        """Return the largest residuals of a block under a new dictionary W."""
+        codes = self.training_encoder(state).encode(batch.V, state.W, observed=batch.observed)
+        return worst_residuals(W, batch.V, codes, count)
+
+    def replace_atoms(
+        self, state: OnlineState, dead: list[int], parts: list[WorstResiduals]
+    ) -> OnlineState:
+        """Replace columns of W by the largest residuals of all blocks."""
+        update: Any = self.update(state)
+        W, statistics = replace_atoms(state.W, state.statistics, dead, parts, update.constraint)
+        return state._replace(W=np.asfortranarray(W), statistics=statistics)
+
+    def objective(self, state: OnlineState) -> float:
+        """Return the objective of the dictionary update at the current dictionary."""
+        return self.update(state).objective(state.W, state.statistics)
+
+
+def _counted(state: OnlineState, share: float) -> OnlineState:
+    n_batches = state.n_batches + 1
+    average = state.outlier_share + (share - state.outlier_share) / min(n_batches, _SHARE_MEMORY)
+    return state._replace(n_batches=n_batches, outlier_share=average)
+
+
+def _revives(update: Any) -> bool:
+    return bool(getattr(update, "replaces_dead_atoms", False))

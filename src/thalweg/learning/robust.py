@@ -1,0 +1,203 @@
+"""The model with outliers, X = codes @ components + outliers, and its online learner: [O]."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from thalweg._typing import Array
+from thalweg.encoders import Codes, Encoder
+from thalweg.encoders.columns import times
+from thalweg.encoders.fast import Fast
+from thalweg.learning.batches import Batch, DataForm
+from thalweg.learning.code_prior import empty_prior
+from thalweg.learning.dictionaries import random_dictionary
+from thalweg.learning.noise import SAMPLED_EVERY, estimate_noise, is_sampled
+from thalweg.learning.online import OnlineLearner, OnlineState
+from thalweg.prox import Prox
+from thalweg.prox.l1 import L1
+from thalweg.updates import DictionaryUpdate
+from thalweg.updates.surrogate import Statistics, Surrogate
+
+__all__ = ["SAMPLE_WEIGHT_EXPONENT", "RobustLearner", "RobustModel"]
+
+# Of t samples, sample i has the weight (i / t) ** 8: those encoded by the first dictionaries lose
+# their influence. The paper's solvers weigh all samples the same. benchmark: robust_faces
+SAMPLE_WEIGHT_EXPONENT = 8.0
+# While learning, codes are found to this multiple of the tolerance, and may lose this share of the
+# error that noise causes in codes. benchmark: online_peers
+_TRAINING_TOL_FACTOR, _TRAINING_SLACK = 3.0, 0.2
+# In the first batches, the residuals contain what the dictionary has not learned yet, so that an
+# automatic weight is too large, and correlated outliers would be learned. For this many batches,
+# this share of the weight is used. benchmark: robust_faces
+_EARLY_BATCHES, _EARLY_WEIGHT_SHARE = 20, 0.6
+# A small weight slows down the learning. In the first batches, the dictionary is fitted to
+# extrapolated outliers: by this factor times noise scale over weight, at most 2, up to which the
+# loss still falls. benchmark: robust_faces
+_EXTRAPOLATION, _LARGEST_EXTRAPOLATION = 1.7, 2.0
+# Iterations of encoding and estimating that find the first automatic weight.
+_WEIGHT_ITERATIONS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class RobustModel:
+    """Codes and outliers for a fixed dictionary, with a weight that may follow the noise.
+
+    ``argmin_{h, r} 1/2 |v - W h - r|^2 + weight g(r) + omega(h)``
+
+    Parameters
+    ----------
+    n_components : int
+        Number of columns K of the dictionary.
+    base_encoder : Encoder
+        The encoder, with any outlier weight.
+    base_outliers : Prox
+        Penalty g of the outliers, with any weight.
+    outlier_weight : float or None
+        The weight; None estimates it from the residuals.
+    constraint : Prox
+        Set of the dictionary's columns.
+    frozen : array of shape (F, n_frozen)
+        Columns that never change.
+    initial : str or array of shape (K, F)
+        Initial components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.fast import Fast
+    >>> from thalweg.learning.robust import RobustModel
+    >>> from thalweg.prox.l1 import L1
+    >>> from thalweg.prox.l2_ball import L2Ball
+    >>> model = RobustModel(2, Fast(), L1(), None, L2Ball(), np.empty((4, 0)), "random")
+    >>> model.encoder(0.3).outliers.weight
+    0.3
+    """
+
+    n_components: int
+    base_encoder: Any
+    base_outliers: Any
+    outlier_weight: float | None
+    constraint: Prox
+    frozen: Array
+    initial: Any = "random"
+
+    def outliers(self, weight: float) -> Prox:
+        """Return the penalty of the outliers with a weight."""
+        penalty: Prox = replace(self.base_outliers, weight=weight)
+        return penalty
+
+    def encoder(self, weight: float, **options: Any) -> Encoder:
+        """Return the encoder with an outlier weight."""
+        encoder: Encoder = replace(
+            self.base_encoder, outliers=replace(self.base_outliers, weight=weight), **options
+        )
+        return encoder
+
+    def dictionary(self, batch: Batch, rng: np.random.Generator) -> Array:
+        """Return the initial dictionary."""
+        return random_dictionary(
+            self.initial, self.frozen, self.n_components, batch, self.constraint, rng
+        )
+
+    def first_weight(self, batch: Batch, W: Array) -> float:
+        """Return the outlier weight, estimated from the residuals if it is automatic."""
+        if self.outlier_weight is not None:
+            return self.outlier_weight
+        weight = 10.0 * float(batch.V.max(initial=0.0)) or 1.0  # large enough for no outlier
+        for _ in range(_WEIGHT_ITERATIONS):
+            codes = self.encoder(weight).encode(batch.V, W, observed=batch.observed)
+            weight = estimate_noise(batch, W, codes.H).outlier_weight or weight
+        return weight
+
+
+@dataclass(frozen=True, eq=False)
+class RobustLearner(OnlineLearner):
+    """Online NMF with outliers, [O] Algorithm 1.
+
+    Parameters
+    ----------
+    model : RobustModel
+        Encoders and the initial dictionary.
+    dictionary_update : Surrogate
+        Minimises the quadratic surrogate of all samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.fast import Fast
+    >>> from thalweg.learning.batches import DataForm, as_batch
+    >>> from thalweg.learning.robust import RobustLearner, RobustModel
+    >>> from thalweg.prox.l1 import L1
+    >>> from thalweg.prox.l2_ball import L2Ball
+    >>> from thalweg.updates.surrogate import Surrogate
+    >>> model = RobustModel(2, Fast(), L1(), None, L2Ball(), np.empty((4, 0)))
+    >>> learner, batch = RobustLearner(model, Surrogate()), as_batch(np.ones((10, 4)))
+    >>> learner.init(batch, DataForm(), np.random.default_rng(0)).W.shape
+    (4, 2)
+    """
+
+    model: RobustModel
+    dictionary_update: Surrogate
+
+    @property
+    def frozen(self) -> Array:  # type: ignore[override]
+        """The columns of W that never change."""
+        return self.model.frozen
+
+    def encoder(self, state: OnlineState) -> Encoder:
+        """Return the encoder with the current outlier weight."""
+        return self.model.encoder(state.outlier_weight)
+
+    def update(self, state: OnlineState) -> DictionaryUpdate[Statistics]:
+        """Return the dictionary update."""
+        return self.dictionary_update
+
+    def first_state(self, batch: Batch, form: DataForm, rng: np.random.Generator) -> OnlineState:
+        """Return the initial dictionary and outlier weight."""
+        W = self.model.dictionary(batch, rng)
+        weight = self.model.first_weight(batch, W)
+        prior = empty_prior(self.model.n_components)
+        return OnlineState(W, None, prior, form, outlier_weight=weight)
+
+    def training_encoder(self, state: OnlineState) -> Encoder:
+        """Return a less accurate encoder, with a smaller weight in the first batches."""
+        if not isinstance(self.model.base_encoder, Fast):
+            return self.model.encoder(state.outlier_weight)
+        share = _EARLY_WEIGHT_SHARE if self._is_early(state) else 1.0
+        tol = _TRAINING_TOL_FACTOR * self.model.base_encoder.tol
+        return self.model.encoder(share * state.outlier_weight, tol=tol, loose=_TRAINING_SLACK)
+
+    def update_target(self, state: OnlineState, batch: Batch, codes: Codes) -> Codes:
+        """Return the codes, with extrapolated outliers in the first batches."""
+        if not self._is_early(state):
+            return codes
+        factor = _EXTRAPOLATION * state.noise.scale / state.outlier_weight
+        factor = min(factor, _LARGEST_EXTRAPOLATION)
+        if factor <= 1.0:
+            return codes
+        residual = batch.V - times(state.W, codes.H) - codes.R  # 0 at missing entries
+        return codes._replace(R=codes.R - codes.R.dtype.type(factor - 1.0) * residual)
+
+    def follow_noise(self, state: OnlineState, batch: Batch, W: Array, H: Array) -> OnlineState:
+        """Update an automatic outlier weight from the residuals of a batch."""
+        if self.model.outlier_weight is not None or not is_sampled(state.n_batches, SAMPLED_EVERY):
+            return state
+        noise = state.noise.averaged(estimate_noise(batch, W, H))
+        weight = noise.outlier_weight or state.outlier_weight
+        return state._replace(noise=noise, outlier_weight=weight)
+
+    def batch_outlier_share(self, state: OnlineState, batch: Batch, codes: Codes) -> float:
+        """Return the share of outliers at the current weight."""
+        if self._is_early(state):  # encoded with a smaller weight
+            near = np.abs(codes.R) <= (1.0 - _EARLY_WEIGHT_SHARE) * state.outlier_weight
+            codes = codes._replace(R=np.where(near, 0, codes.R))
+        return super().batch_outlier_share(state, batch, codes)
+
+    def _is_early(self, state: OnlineState) -> bool:
+        return (
+            state.n_batches < _EARLY_BATCHES
+            and self.model.outlier_weight is None
+            and isinstance(self.model.base_encoder, Fast)
+            and isinstance(self.model.base_outliers, L1)
+        )

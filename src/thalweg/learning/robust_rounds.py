@@ -1,0 +1,330 @@
+"""Batch NMF with outliers in rounds over all samples: [O] S-2."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array, Indices
+from thalweg.encoders import Codes
+from thalweg.encoders.columns import MAX_CHUNK_SIZE
+from thalweg.learning.batches import Batch, DataForm, n_observed, outlier_share
+from thalweg.learning.noise import NoiseSample, estimate_noise, noise_sample, pooled, sampling_steps
+from thalweg.learning.robust import RobustModel
+from thalweg.learning.rounds import BlockLoss, BlockTasks, RoundState, total_loss
+from thalweg.learning.threads import few_threads
+from thalweg.prox import Prox
+from thalweg.prox.orthant import Orthant
+from thalweg.solvers import MatrixSolver
+from thalweg.solvers.block_coordinate import BlockCoordinate
+from thalweg.updates import Factors
+from thalweg.updates.atom_replacement import (
+    WorstResiduals,
+    dead_atoms,
+    replace_atoms,
+    worst_residuals,
+)
+from thalweg.updates.batch_admm import BatchAdmm
+from thalweg.updates.batch_fast import BatchFast
+from thalweg.updates.batch_pgd import BatchPgd
+from thalweg.updates.surrogate import Surrogate
+
+__all__ = ["NoisePlan", "RobustRounds"]
+
+# Rounds in which an automatic outlier weight follows the residuals. It is fixed afterwards, so that
+# all later rounds minimise the same objective.
+_WEIGHT_ROUNDS = 10
+# Rounds with a small change of the objective before the iteration stops: the objective of ADMM may
+# not change in a single round.
+_PATIENCE = {"fast": 1, "pgd": 1, "admm": 3}
+
+
+class NoisePlan(NamedTuple):
+    """The entries from which the noise is estimated.
+
+    Attributes
+    ----------
+    every_feature : int
+        Step between features.
+    columns : list of arrays of indices
+        Samples of each block.
+
+    Examples
+    --------
+    >>> from thalweg.learning.robust_rounds import NoisePlan
+    >>> NoisePlan.of(4096, [16, 16]).every_feature
+    4
+    """
+
+    every_feature: int
+    columns: list[Indices]
+
+    @staticmethod
+    def of(n_features: int, n_samples: list[int]) -> "NoisePlan":
+        """Return evenly spaced entries of blocks with these numbers of samples."""
+        every_feature, every_sample = sampling_steps(n_features, sum(n_samples))
+        chosen = np.arange(0, sum(n_samples), every_sample)
+        ends = np.cumsum(n_samples)
+        inside = [
+            chosen[(end - n <= chosen) & (chosen < end)] - (end - n)
+            for n, end in zip(n_samples, ends, strict=True)
+        ]
+        return NoisePlan(every_feature, inside)
+
+
+class _Shared(NamedTuple):
+    """What all blocks need in a round: the method, and the dictionary part of its state."""
+
+    learner: "RobustRounds"
+    outlier_weight: float
+    dictionary: dict[str, Array]
+    every_feature: int
+
+    @property
+    def method(self) -> Any:
+        return self.learner.method(self.outlier_weight)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        F, K = self.dictionary["W"].shape
+        return F, K
+
+
+class _BlockState(NamedTuple):
+    """The state of a block after a round, which stays where the block is, and its statistics."""
+
+    state: Any
+    sums: Any
+    noise: NoiseSample
+    n_samples: int
+
+
+@dataclass(frozen=True, eq=False)
+class RobustRounds:
+    """Codes and outliers of all samples, then the dictionary, in each round.
+
+    ``min over W, H, R of mean_n 1/2 |v_n - W h_n - r_n|^2 + g(r_n) + omega(h_n) + penalty(W)``
+
+    Parameters
+    ----------
+    model : RobustModel
+        Encoders, and the initial dictionary.
+    solver : {"fast", "pgd", "admm"}
+        Exact minimisation in turn, or BPGD and BADMM of [O].
+    matrix_solver : MatrixSolver
+        Minimises over the dictionary with ``solver="fast"``.
+    code_penalty : Prox
+        Penalty omega of the codes.
+    l1, l2 : float
+        Elastic-net weights of the dictionary.
+    tol : float
+        Relative change of the objective below which the rounds stop; 0 never stops them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.fast import Fast
+    >>> from thalweg.learning.batches import as_batch
+    >>> from thalweg.learning.robust import RobustModel
+    >>> from thalweg.learning.robust_rounds import NoisePlan, RobustRounds
+    >>> from thalweg.learning.rounds import LocalBlocks
+    >>> from thalweg.prox.l1 import L1
+    >>> from thalweg.prox.l2_ball import L2Ball
+    >>> batch = as_batch(np.outer(np.arange(1.0, 9.0), [1.0, 2.0]))
+    >>> learner = RobustRounds(RobustModel(1, Fast(), L1(), 9.0, L2Ball(), np.empty((2, 0))))
+    >>> state = learner.init(batch, np.random.default_rng(0))
+    >>> plan, blocks = NoisePlan.of(2, [8]), LocalBlocks(lambda: [batch])
+    >>> learner.run(state, blocks, plan, max_iter=20).W.ravel().round(3)
+    array([0.447, 0.894])
+    """
+
+    model: RobustModel
+    solver: str = "fast"
+    matrix_solver: MatrixSolver = field(default_factory=BlockCoordinate)
+    code_penalty: Prox = field(default_factory=Orthant)
+    l1: float = 0.0
+    l2: float = 0.0
+    tol: float = 1e-4
+
+    def init(self, batch: Batch, rng: np.random.Generator) -> RoundState:
+        """Return the state before the first round, from some samples."""
+        W = self.model.dictionary(batch, rng)
+        return RoundState(W, DataForm(), outlier_weight=self.model.first_weight(batch, W))
+
+    def method(self, outlier_weight: float) -> Any:
+        """Return the batch method with an outlier weight."""
+        dictionary: dict[str, Any] = {
+            "constraint": self.model.constraint,
+            "l1": self.l1,
+            "l2": self.l2,
+            "frozen": self.model.frozen.shape[1],
+        }
+        if self.solver == "fast":
+            encoder = self.model.encoder(outlier_weight)
+            return BatchFast(encoder, Surrogate(solver=self.matrix_solver, **dictionary))
+        method = BatchPgd if self.solver == "pgd" else BatchAdmm
+        outliers = self.model.outliers(outlier_weight)
+        return method(outliers=outliers, penalty=self.code_penalty, **dictionary)
+
+    def run(
+        self,
+        state: RoundState,
+        blocks: BlockTasks,
+        plan: NoisePlan,
+        max_iter: int,
+        report: Callable[[RoundState], None] = lambda state: None,
+    ) -> RoundState:
+        """Return the state after the rounds; ``report`` is called after each."""
+        descent = _Descent(self, blocks, plan, state)
+        weight_rounds = 0 if self.model.outlier_weight is not None else _WEIGHT_ROUNDS
+        stop = _Plateau(weight_rounds, self.tol, _PATIENCE[self.solver])
+        for n_iter in range(state.n_iter + 1, max_iter + 1):
+            state = descent.round(state, n_iter, n_iter <= weight_rounds)
+            state = state._replace(converged=stop.reached(n_iter, state.objective))
+            report(state)
+            if state.converged:
+                break
+        return state
+
+    def losses(self, batch: Batch, factors: Factors, outlier_weight: float) -> Array:
+        """Return the loss of each sample, [O] (S-7), without the penalty of the dictionary."""
+        W, H, R = factors
+        E = batch.V - W @ H - R
+        if batch.observed is not None:
+            E, R = E * batch.observed, R * batch.observed
+        costs = self.model.outliers(outlier_weight).value(R) + self.code_penalty.value(H)
+        losses: Array = 0.5 * np.einsum("fb,fb->b", E, E) + costs
+        return losses
+
+    def penalty(self, W: Array) -> float:
+        """Return the penalty of the dictionary."""
+        return float(self.l1 * W.sum() + 0.5 * self.l2 * np.vdot(W, W))
+
+
+class _Descent:
+    """A run: the dictionary is here, codes and outliers are with the blocks."""
+
+    def __init__(
+        self, learner: RobustRounds, blocks: BlockTasks, plan: NoisePlan, state: RoundState
+    ) -> None:
+        self.learner, self.blocks, self.plan = learner, blocks, plan
+        self.weight, W = state.outlier_weight, state.W
+        self.method = learner.method(self.weight)
+        self.state = self.method.start(np.empty((0, len(W)), W.dtype).T, W, None)
+        self.block_states: list[Any] = [None for _ in plan.columns]
+        self.shared = self._share()
+
+    def round(self, state: RoundState, n_iter: int, follows_noise: bool) -> RoundState:
+        """Update codes, outliers and dictionary once, and evaluate the objective."""
+        self.block_states = self.blocks.map(
+            "encode-block", _visit, self.shared, self.plan.columns, self.block_states
+        )
+        handles = self.blocks.follow("statistics", _without_state, self.block_states)
+        reports = self.blocks.collect(handles)
+        sums = self.method.merge([report.sums for report in reports])
+        self.state = self.method.move(self.state, sums)
+        if isinstance(self.method, BatchFast) and self.method.update.replaces_dead_atoms:
+            self._replace_dead_atoms(self.method, sums)
+        self.shared = self._share()
+        W = self.method.factors(self.state).W
+        n_samples = sum(report.n_samples for report in reports)
+        handles = self.blocks.map("loss-block", _block_loss, self.shared, self.block_states)
+        loss, share = total_loss(self.blocks.collect(handles))
+        objective = loss / n_samples + self.learner.penalty(W)
+        if follows_noise:
+            self._follow_noise(W, [report.noise for report in reports])
+        return state._replace(
+            W=W,
+            outlier_weight=self.weight,
+            n_samples=n_samples,
+            n_iter=n_iter,
+            objective=objective,
+            outlier_share=share,
+        )
+
+    def _follow_noise(self, W: Array, samples: list[NoiseSample]) -> None:
+        """Estimate the automatic outlier weight from the residuals."""
+        V, H = pooled(samples)
+        noise = estimate_noise(Batch(V, None), W[:: self.plan.every_feature], H)
+        self.weight = noise.outlier_weight or 1.0
+        self.method = self.learner.method(self.weight)
+        self.shared = self._share()
+
+    def _replace_dead_atoms(self, method: BatchFast, sums: Any) -> None:
+        """Replace columns of W that no sample uses by the largest residuals."""
+        dead = dead_atoms(sums, method.update.frozen)
+        if not dead:
+            return
+        target = self.blocks.share((self.state.W, len(dead)))
+        found = self.blocks.collect(
+            self.blocks.map("replace-atoms-block", _leftovers, target, self.block_states)
+        )
+        W, _ = replace_atoms(self.state.W, sums, dead, found, method.update.constraint)
+        self.state = self.state._replace(W=W)
+
+    def _share(self) -> Any:
+        dictionary = {name: getattr(self.state, name) for name in self.method.shared}
+        shared = _Shared(self.learner, self.weight, dictionary, self.plan.every_feature)
+        return self.blocks.share(shared)
+
+
+class _Plateau:
+    """Stopping criterion: the objective has hardly changed for some rounds."""
+
+    def __init__(self, ignored_rounds: int, tol: float, patience: int) -> None:
+        self.ignored_rounds, self.tol, self.patience = ignored_rounds, tol, patience
+        self.n_still, self.previous = 0, np.inf
+
+    def reached(self, n_iter: int, objective: float) -> bool:
+        """Test the criterion after round ``n_iter``, counted from 1."""
+        if n_iter <= self.ignored_rounds or self.tol == 0.0:
+            return False
+        if np.isfinite(self.previous):
+            still = abs(self.previous - objective) <= self.tol * self.previous
+            self.n_still = self.n_still + 1 if still else 0
+        self.previous = objective
+        return self.n_still == self.patience
+
+
+def _visit(
+    batch: Batch, shared: _Shared, columns: Indices, kept: _BlockState | None
+) -> _BlockState:
+    """Update the codes and outliers of a block."""
+    V, observed = batch
+    method = shared.method
+    with few_threads(*shared.shape, min(V.shape[1], MAX_CHUNK_SIZE)):
+        state = method.start(V, shared.dictionary["W"], observed) if kept is None else kept.state
+        state, sums = method.visit(V, state._replace(**shared.dictionary), observed)
+    noise = noise_sample(batch, method.factors(state).H, shared.every_feature, columns)
+    own = state._replace(**dict.fromkeys(method.shared))
+    return _BlockState(own, sums, noise, V.shape[1])
+
+
+def _without_state(kept: _BlockState | None) -> _BlockState | None:
+    return None if kept is None else kept._replace(state=None)
+
+
+def _block_loss(batch: Batch, shared: _Shared, kept: _BlockState | None) -> BlockLoss | None:
+    """Return the contribution of a block to the objective for the current dictionary."""
+    if kept is None:
+        return None
+    with few_threads(*shared.shape, batch.V.shape[1]):
+        factors = shared.method.factors(kept.state._replace(**shared.dictionary))
+        losses = shared.learner.losses(batch, factors, shared.outlier_weight)
+    n_entries = n_observed(batch)
+    share = outlier_share(batch, factors.R)
+    return BlockLoss(float(np.sum(losses)), n_entries * share, n_entries)
+
+
+def _leftovers(
+    batch: Batch, target: tuple[Array, int], kept: _BlockState | None
+) -> WorstResiduals | None:
+    """Return the largest residuals of a block under the new dictionary."""
+    if kept is None:
+        return None
+    W, count = target
+    H, R = kept.state.H, kept.state.R
+    nothing = np.zeros(H.shape[1], H.dtype)
+    codes = Codes(H, R, nothing, nothing, np.ones(len(nothing), np.bool_))
+    return worst_residuals(W, batch.V, codes, count)
