@@ -59,6 +59,13 @@ def choose(parameter: str, value: Any, options: tuple[str, ...]) -> str:
     return value
 
 
+def check_choices(**parameters: tuple[Any, tuple[str, ...]]) -> None:
+    """Raise unless the value of each parameter is one of its options."""
+    for name, (value, options) in parameters.items():
+        if not isinstance(value, str) or value not in options:
+            choose(name, value, options)
+
+
 def check_count(parameter: str, value: Any) -> int:
     """Return the value if it is a positive integer."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:

@@ -254,10 +254,10 @@ ROBUST: list[tuple[str, Any, list[str]]] = [
     ("dictionary_penalty", "simplex", ["dictionary_penalty", "'l2'", "'simplex'", "constraint"]),
     ("dictionary_penalty", 0.1, ["dictionary_penalty", "name or an object", "0.1"]),
     *(
-        ("tol", t, ["tol", "number above 0", repr(t), "Example: "])
-        for t in (0, 0.0, -1e-3, np.nan, np.inf, "small", None)
+        ("tol", t, ["tol", "number of 0 or more", repr(t), "runs to its limit"])
+        for t in (-1e-3, np.nan, np.inf, "small", None)
     ),
-    ("outlier_weight", "big", ["outlier_weight", "'auto'", "'big'", "Use one of"]),
+    ("outlier_weight", "big", ["outlier_weight", "'auto' or a number", "'big'", "follows"]),
     *(
         ("outlier_weight", w, ["outlier_weight", "'auto' or a number", repr(w), "follows"])
         for w in (-1, -0.1, np.nan, np.inf, None, [0.1], 1j)

@@ -5,8 +5,9 @@ import pytest
 from scipy import integrate, optimize, stats
 
 import reference
+from thalweg import RobustOnlineNMF, synthetic
 from thalweg.learning.batches import Batch
-from thalweg.learning.noise import SAMPLED_EVERY, NoiseEstimate, estimate_noise, is_sampled
+from thalweg.learning.noise import NoiseEstimate, estimate_noise
 
 KNEES = np.linspace(0.5, 1.75, 26)
 
@@ -114,5 +115,9 @@ def test_the_level_follows_a_change_of_the_noise():
 
 
 def test_not_every_batch_is_looked_at():
-    assert all(is_sampled(n, SAMPLED_EVERY) for n in range(20))
-    assert sum(is_sampled(n, SAMPLED_EVERY) for n in range(20, 60)) == 10
+    X = synthetic.nmf_with_outliers(240, 20, 2, random_state=0).X
+    model = RobustOnlineNMF(2, random_state=0)
+    batches = [X[start : start + 4] for start in range(0, 240, 4)]
+    counts = [model.partial_fit(batch).noise_.n_batches for batch in batches]
+    assert counts[:20] == list(range(1, 21))
+    assert counts[-1] == 30

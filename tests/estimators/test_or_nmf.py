@@ -259,7 +259,7 @@ def test_frozen_components_stay() -> None:
         ({"buffer_size": 0}, "buffer_size.*positive"),
         ({"window": 0}, "window"),
         ({"horizon": -1}, "horizon"),
-        ({"tol": 0.0}, "tol"),
+        ({"tol": -1.0}, "tol"),
         ({"loss": "huber"}, "beta-divergence"),
         ({"constraint": "nonnegative"}, "bounded"),
         ({"constraint": Box(0.0, np.inf)}, "bounded"),

@@ -6,12 +6,12 @@ import numpy as np
 
 from thalweg._typing import Array, Indices
 
-__all__ = ["MAX_CHUNK_SIZE", "chunks", "take_columns", "times"]
+__all__ = ["CHUNK_ENTRIES", "MAX_CHUNK_SIZE", "chunks", "take_columns", "times"]
 
 # Samples per chunk, at most and at least, and entries per work array of a chunk (8 MB in double
 # precision: a few such arrays stay in the cache). They set speed and memory, not results.
 # benchmarks: ratios
-MAX_CHUNK_SIZE, _MIN_CHUNK_SIZE, _CHUNK_ENTRIES = 256, 16, 2**20
+MAX_CHUNK_SIZE, _MIN_CHUNK_SIZE, CHUNK_ENTRIES = 256, 16, 2**20
 
 
 def times(W: Array, H: Array) -> Array:
@@ -57,6 +57,6 @@ def chunks(V: Array, n_work: int) -> list[slice]:
     [slice(0, 256, None), slice(256, 512, None)]
     """
     n_features, n_samples = V.shape
-    most = _CHUNK_ENTRIES // max(n_features, n_work, 1)
+    most = CHUNK_ENTRIES // max(n_features, n_work, 1)
     size = max(_MIN_CHUNK_SIZE, min(MAX_CHUNK_SIZE, most))
     return [slice(start, start + size) for start in range(0, n_samples, size)]

@@ -8,9 +8,9 @@ import numpy as np
 from thalweg import _kernels
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
-from thalweg.encoders._iteration import Exit, StoppingRule, empty, encode_chunks
+from thalweg.encoders._iteration import Exit, StoppingRule, encode_chunks
 from thalweg.encoders._robust_problem import Point, RobustProblem
-from thalweg.encoders.columns import times
+from thalweg.encoders.columns import CHUNK_ENTRIES, MAX_CHUNK_SIZE, times
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
@@ -93,8 +93,11 @@ class Fast:
         self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
-        shared = _gram(W)
+        wide = np.asarray(W, dtype=np.float64)
+        shared = wide.T @ wide
         problem = RobustProblem(V, W, observed, self.outliers, self.penalty)
+        if observed is None and V.shape[1] <= MAX_CHUNK_SIZE and V.size <= CHUNK_ENTRIES:
+            return self._encode(problem, shared, H0)  # one chunk
         return encode_chunks(problem, H0, lambda part, start: self._encode(part, shared, start))
 
     def _encode(self, problem: RobustProblem, shared: Array, H0: Array | None) -> Codes:
@@ -115,9 +118,10 @@ class Fast:
         limits: tuple[float, float, float],
     ) -> Codes:
         """Run the alternation in compiled code, for l1 outliers and elastic-net codes."""
-        result, dtype = empty(problem), problem.V.dtype.type
-        if H0 is not None:
-            result.H[:] = H0
+        (F, B), K, dtype = problem.V.shape, problem.W.shape[1], problem.V.dtype.type
+        H = np.zeros((B, K), dtype) if H0 is None else np.array(H0.T, dtype, order="C")
+        R, loss, cost = np.empty((B, F), dtype), np.zeros(B, dtype), np.zeros(B, dtype)
+        result = Codes(H.T, R.T, loss, cost, np.zeros(B, np.bool_))
         _kernels.alternate_l1(
             np.ascontiguousarray(problem.V.T),
             _ALL_OBSERVED if problem.observed is None else np.ascontiguousarray(problem.observed.T),
@@ -211,11 +215,6 @@ def _best(problem: RobustProblem, H: Array, new: Array, target: Array) -> Array:
         better = loss < least
         new, least = np.where(better, trial, new), np.where(better, loss, least)
     return new
-
-
-def _gram(W: Array) -> Array:
-    wide = np.asarray(W, dtype=np.float64)
-    return wide.T @ wide
 
 
 def _kept_grams(W: Array, kept: Mask, whole: Array, grams: Array) -> None:

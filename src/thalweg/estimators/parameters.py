@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from thalweg._checks import check_positive
+from thalweg._checks import check_choices, check_count, check_positive, check_tol
 from thalweg._rooms import resolve
 from thalweg.divergences import Divergence
+from thalweg.encoders.admm import Admm
+from thalweg.encoders.fast import Fast
+from thalweg.encoders.pgd import Pgd
 from thalweg.errors import ParameterError
+from thalweg.learning.dictionaries import frozen_columns
+from thalweg.learning.robust import RobustModel
 from thalweg.prox import EntrywiseBox, Prox
 from thalweg.prox.group_lasso import GroupLasso
 from thalweg.prox.l1 import L1
@@ -24,7 +29,16 @@ __all__ = [
     "entry_bounds",
     "outlier_penalty",
     "outlier_weight",
+    "robust_model",
 ]
+
+_NONNEGATIVE = Orthant()
+# Below this tolerance, a small decrease of the loss does not imply accuracy, and the duality gap is
+# the stopping criterion.
+_GAP_TOL = 1e-5
+_GAP_MAX_ITER = 100_000
+_INITS = ("random", "samples")
+ENCODERS: dict[str, Any] = {"fast": Fast, "pgd": Pgd, "admm": Admm}
 
 
 def check_archetypes(count: int, n_samples: int) -> None:
@@ -78,7 +92,7 @@ def entry_bounds(spec: Any, shape: tuple[int, int]) -> Prox:
 def code_penalty(spec: Any, n_components: int) -> Prox:
     """Return the penalty of the codes, on the nonnegative orthant."""
     if spec is None:
-        return Orthant()
+        return _NONNEGATIVE
     penalty = _component("code_penalty", spec)
     if hasattr(penalty, "nonnegative"):
         penalty = replace(penalty, nonnegative=True)  # type: ignore[type-var]
@@ -127,14 +141,61 @@ def outlier_weight(value: Any) -> float | None:
     return float(value)
 
 
-def outlier_penalty(bound: Any, sign: str, structure: str) -> Prox:
-    """Return the penalty of the outliers, of weight 1, with their bounds; None and inf are none."""
+def robust_model(estimator: Any) -> RobustModel:
+    """Return the model with outliers of an estimator's parameters, which are checked.
+
+    Examples
+    --------
+    >>> from thalweg import RobustNMF
+    >>> from thalweg.estimators.parameters import robust_model
+    >>> model = RobustNMF(3)
+    >>> model.n_features_in_ = 5
+    >>> robust_model(model).n_components
+    3
+    """
+    check_choices(
+        solver=(estimator.solver, tuple(ENCODERS)),
+        outlier_sign=(estimator.outlier_sign, ("any", "nonnegative")),
+        outlier_structure=(estimator.outlier_structure, ("entries", "samples")),
+        init=("random" if not isinstance(estimator.init, str) else estimator.init, _INITS),
+    )
+    count, tol = check_count("n_components", estimator.n_components), check_tol(estimator.tol)
+    bound = _outlier_bound(estimator.outlier_bound)
+    nonnegative = estimator.outlier_sign == "nonnegative"
+    outliers = outlier_penalty(bound, nonnegative, estimator.outlier_structure)
+    certified = {"exit": "gap", "max_iter": _GAP_MAX_ITER} if tol < _GAP_TOL else {}
+    penalty = code_penalty(estimator.code_penalty, count)
+    frozen, n_features = estimator.frozen_components, estimator.n_features_in_
+    return RobustModel(
+        count,
+        ENCODERS[estimator.solver](outliers=outliers, penalty=penalty, tol=tol, **certified),
+        outliers,
+        outlier_weight(estimator.outlier_weight),
+        constraint(estimator.constraint, n_features),
+        np.empty((n_features, 0)) if frozen is None else frozen_columns(frozen, count, n_features),
+        estimator.init,
+    )
+
+
+def _outlier_bound(bound: Any) -> float:
+    """Return the largest size of an outlier; inf for None."""
     unbounded = bound is None or (isinstance(bound, (float, np.floating)) and bound == np.inf)
-    limit = np.inf if unbounded else check_positive("outlier_bound", bound)
-    nonnegative = sign == "nonnegative"
+    return np.inf if unbounded else check_positive("outlier_bound", bound)
+
+
+@cache
+def outlier_penalty(bound: float, nonnegative: bool, structure: str) -> Prox:
+    """Return the penalty of the outliers, of weight 1, with a bound of their size.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.parameters import outlier_penalty
+    >>> outlier_penalty(2.0, nonnegative=False, structure="entries")
+    L1(weight=1.0, bound=2.0, nonnegative=False)
+    """
     if structure == "entries":
-        return L1(1.0, limit, nonnegative)
-    if np.isfinite(limit):
+        return L1(1.0, bound, nonnegative)
+    if np.isfinite(bound):
         raise ParameterError(
             "outlier_bound must be None unless it bounds single entries, got "
             "outlier_structure='samples'. Leave the bound out, or use outlier_structure='entries'."

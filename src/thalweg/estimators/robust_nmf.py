@@ -7,7 +7,7 @@ from thalweg._checks import check_callback, check_count, check_tol, generator
 from thalweg.encoders import Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.estimators import parameters
-from thalweg.estimators._robust import RobustEstimator
+from thalweg.estimators._robust import MATRIX_SOLVERS, RobustEstimator
 from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators.rounds import RoundsEstimator
 from thalweg.estimators.validation import check_data
@@ -177,11 +177,11 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         RobustRounds
             A frozen dataclass.
         """
-        model = self._model()
+        model = parameters.robust_model(self)
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
         penalty = parameters.code_penalty(self.code_penalty, model.n_components)
-        solver = self._matrix_solver()
+        solver = MATRIX_SOLVERS[self.solver]()
         return RobustRounds(model, self.solver, solver, penalty, l1, l2, check_tol(self.tol))
 
     def _encoder(self) -> Encoder:
-        return self._model().encoder(self.outlier_weight_)
+        return parameters.robust_model(self).encoder(self.outlier_weight_)

@@ -5,7 +5,7 @@ from typing import Any
 
 from thalweg._checks import check_share
 from thalweg.estimators import parameters
-from thalweg.estimators._robust import RobustEstimator
+from thalweg.estimators._robust import MATRIX_SOLVERS, RobustEstimator
 from thalweg.estimators.streaming import StreamingEstimator
 from thalweg.learning.progress import Progress
 from thalweg.learning.robust import SAMPLE_WEIGHT_EXPONENT, RobustLearner
@@ -162,11 +162,11 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         RobustLearner
             A frozen dataclass.
         """
-        model = self._model()
+        model = parameters.robust_model(self)
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
         fast = self.solver == "fast"
         update = Surrogate(
-            solver=BlockCoordinate(tol=float(self.tol)) if fast else self._matrix_solver(),
+            solver=BlockCoordinate(tol=float(self.tol)) if fast else MATRIX_SOLVERS[self.solver](),
             constraint=model.constraint,
             l1=l1,
             l2=l2,

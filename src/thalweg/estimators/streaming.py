@@ -165,7 +165,8 @@ class StreamingEstimator(StreamFit, Factorization):
                     self.set_state(learner, state)
         else:
             X = check_data(self, X, reset=False).astype(self.components_.dtype, copy=False)
-            check_callback(self.callback)
+            if self.callback is not None:
+                check_callback(self.callback)
             learner, state = self.make_learner(), self.get_state()
             learner.check_continues(state)
             batch = state.form.batch(X)

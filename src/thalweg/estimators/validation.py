@@ -51,8 +51,12 @@ def check_data(estimator: Any, X: Any, *, reset: bool, dtype: Any = None) -> Any
     >>> check_data(RobustOnlineNMF(1), [[1, 2], [3, 4]], reset=True).dtype
     dtype('float64')
     """
-    X = validated(estimator, X, reset=reset)
-    X = X.astype(X.dtype.newbyteorder("="), copy=False)  # as compiled loops need it
+    # arrays as most streams have them need none of scikit-learn's checks
+    plain = not reset and type(X) is np.ndarray and X.dtype in (np.float64, np.float32)
+    shaped = plain and X.ndim == 2 and len(X) > 0 and X.shape[1] == estimator.n_features_in_
+    if not shaped or hasattr(estimator, "feature_names_in_") or np.isinf(X).any():
+        X = validated(estimator, X, reset=reset)
+        X = X.astype(X.dtype.newbyteorder("="), copy=False)  # as compiled loops need it
     values = X.data if sparse.issparse(X) else X
     smallest = np.fmin.reduce(values, axis=None, initial=0.0)
     largest = np.fmax.reduce(values, axis=None, initial=0.0)

@@ -20,8 +20,8 @@ from thalweg.learning.batches import Batch
 
 __all__ = ["CodePrior", "empty_prior", "estimate_prior", "merged"]
 
-# One batch of this many is sampled, after the first ones. benchmark: fills
-SAMPLED_EVERY = 8
+# The first batches are all sampled, later one of this many. benchmark: fills
+FIRST_SAMPLED, SAMPLED_EVERY = 20, 8
 # Samples over which the averages of sizes and of the dispersion run at most. The dispersion
 # changes with the components and with the outlier weight, and must follow faster. Fewer samples
 # are averaged over their latest half. benchmark: fills

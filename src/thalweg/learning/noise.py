@@ -21,7 +21,6 @@ __all__ = [
     "NoiseEstimate",
     "NoiseSample",
     "estimate_noise",
-    "is_sampled",
     "noise_sample",
     "pooled",
     "sampling_steps",
@@ -44,8 +43,8 @@ _BANDWIDTH = 0.05
 _VARIANCE_TOLERANCE = 0.07
 # Lower bound of scale and threshold, as a share of the mean of the data, for data without noise.
 _SCALE_FLOOR = 1e-4
-# Number of batches over which the estimate averages.
-_MEMORY = 20
+# Number of batches over which the estimate averages; all of the first ones are sampled.
+MEMORY = 20
 # Once the memory is full, one batch of this many is sampled.
 SAMPLED_EVERY = 4
 
@@ -90,26 +89,14 @@ class NoiseEstimate(NamedTuple):
         """Return the running average with the estimate of the latest batch."""
         if latest.n_batches == 0:
             return self
-        full = self.n_batches >= _MEMORY
-        share = SAMPLED_EVERY / _MEMORY if full else 1.0 / (self.n_batches + 1)
+        full = self.n_batches >= MEMORY
+        share = SAMPLED_EVERY / MEMORY if full else 1.0 / (self.n_batches + 1)
         return NoiseEstimate(
             self.scale + share * (latest.scale - self.scale),
             self.huber_threshold + share * (latest.huber_threshold - self.huber_threshold),
             self.data_mean + share * (latest.data_mean - self.data_mean),
             self.n_batches + 1,
         )
-
-
-def is_sampled(n_batches: int, every: int) -> bool:
-    """Test whether the batch after ``n_batches`` others updates a running average.
-
-    Examples
-    --------
-    >>> from thalweg.learning.noise import is_sampled
-    >>> is_sampled(3, every=4), is_sampled(41, every=4)
-    (True, False)
-    """
-    return n_batches < _MEMORY or n_batches % every == 0
 
 
 def sampling_steps(F: int, B: int) -> tuple[int, int]:

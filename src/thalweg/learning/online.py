@@ -10,7 +10,8 @@ from thalweg.encoders import Codes, Encoder
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch, DataForm, n_observed, outlier_share
 from thalweg.learning.code_prior import (
-    SAMPLED_EVERY as PRIOR_SAMPLED_EVERY,
+    FIRST_SAMPLED,
+    SAMPLED_EVERY,
     CodePrior,
     empty_prior,
     estimate_prior,
@@ -19,7 +20,6 @@ from thalweg.learning.code_prior import (
 from thalweg.learning.noise import (
     NoiseEstimate,
     NoiseSample,
-    is_sampled,
     noise_sample,
     pooled,
     sampling_steps,
@@ -196,7 +196,7 @@ class OnlineLearner:
             share += self.batch_outlier_share(state, window, codes) / len(windows)
             target = self.update_target(state, window, codes)
             state = self.follow_noise(state, window, state.W, codes.H)
-            if is_sampled(state.n_batches, PRIOR_SAMPLED_EVERY):
+            if state.n_batches < FIRST_SAMPLED or state.n_batches % SAMPLED_EVERY == 0:
                 latest = estimate_prior(window, codes, state.code_prior)
                 state = state._replace(code_prior=state.code_prior.averaged(latest))
             W, statistics = self.update(state).step(state.W, state.statistics, V, target, observed)
@@ -231,7 +231,7 @@ class OnlineLearner:
         V, H = pooled([one.noise for one in summaries])
         rows = state.W[:: sampling_steps(len(state.W), 1)[0]]
         state = self.follow_noise(state, Batch(V, None), rows, H)
-        if is_sampled(state.n_batches, PRIOR_SAMPLED_EVERY):
+        if state.n_batches < FIRST_SAMPLED or state.n_batches % SAMPLED_EVERY == 0:
             latest = merged([one.prior for one in summaries])
             state = state._replace(code_prior=state.code_prior.averaged(latest))
         update: Any = self.update(state)

@@ -9,10 +9,10 @@ from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.columns import times
 from thalweg.encoders.fast import Fast
-from thalweg.learning.batches import Batch, DataForm
+from thalweg.learning.batches import Batch, DataForm, outlier_share
 from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.dictionaries import random_dictionary
-from thalweg.learning.noise import SAMPLED_EVERY, estimate_noise, is_sampled
+from thalweg.learning.noise import MEMORY, SAMPLED_EVERY, estimate_noise
 from thalweg.learning.online import OnlineLearner, OnlineState
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
@@ -164,13 +164,14 @@ class RobustLearner(OnlineLearner):
         """Return a less accurate encoder, with a smaller weight in the first batches."""
         if not isinstance(self.model.base_encoder, Fast):
             return self.model.encoder(state.outlier_weight)
-        share = _EARLY_WEIGHT_SHARE if self._is_early(state) else 1.0
+        early = state.n_batches < _EARLY_BATCHES and self._adapts_early()
+        share = _EARLY_WEIGHT_SHARE if early else 1.0
         tol = _TRAINING_TOL_FACTOR * self.model.base_encoder.tol
         return self.model.encoder(share * state.outlier_weight, tol=tol, loose=_TRAINING_SLACK)
 
     def update_target(self, state: OnlineState, batch: Batch, codes: Codes) -> Codes:
         """Return the codes, with extrapolated outliers in the first batches."""
-        if not self._is_early(state):
+        if state.n_batches >= _EARLY_BATCHES or not self._adapts_early():
             return codes
         factor = _EXTRAPOLATION * state.noise.scale / state.outlier_weight
         factor = min(factor, _LARGEST_EXTRAPOLATION)
@@ -181,7 +182,8 @@ class RobustLearner(OnlineLearner):
 
     def follow_noise(self, state: OnlineState, batch: Batch, W: Array, H: Array) -> OnlineState:
         """Update an automatic outlier weight from the residuals of a batch."""
-        if self.model.outlier_weight is not None or not is_sampled(state.n_batches, SAMPLED_EVERY):
+        sampled = state.n_batches < MEMORY or state.n_batches % SAMPLED_EVERY == 0
+        if self.model.outlier_weight is not None or not sampled:
             return state
         noise = state.noise.averaged(estimate_noise(batch, W, H))
         weight = noise.outlier_weight or state.outlier_weight
@@ -189,15 +191,16 @@ class RobustLearner(OnlineLearner):
 
     def batch_outlier_share(self, state: OnlineState, batch: Batch, codes: Codes) -> float:
         """Return the share of outliers at the current weight."""
-        if self._is_early(state):  # encoded with a smaller weight
+        if state.n_batches < _EARLY_BATCHES and self._adapts_early():
+            # encoded with a smaller weight
             near = np.abs(codes.R) <= (1.0 - _EARLY_WEIGHT_SHARE) * state.outlier_weight
             codes = codes._replace(R=np.where(near, 0, codes.R))
-        return super().batch_outlier_share(state, batch, codes)
+        return outlier_share(batch, codes.R)
 
-    def _is_early(self, state: OnlineState) -> bool:
+    def _adapts_early(self) -> bool:
+        """Test whether the first batches have a smaller weight and extrapolated outliers."""
         return (
-            state.n_batches < _EARLY_BATCHES
-            and self.model.outlier_weight is None
+            self.model.outlier_weight is None
             and isinstance(self.model.base_encoder, Fast)
             and isinstance(self.model.base_outliers, L1)
         )

@@ -1,6 +1,7 @@
 """The nonnegative part of a Euclidean ball."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -39,7 +40,7 @@ class L2Ball:
     def __post_init__(self) -> None:
         require_radius(radius=self.radius)
 
-    @property
+    @cached_property
     def l2_radius(self) -> float:
         """The radius of the nonnegative l2 ball that is the set."""
         return self.radius

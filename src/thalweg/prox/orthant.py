@@ -29,15 +29,10 @@ class Orthant:
     name: ClassVar[str] = "nonnegative"
     convex: ClassVar[bool] = True
 
-    @property
-    def coefficients(self) -> tuple[float, float]:
-        """The coefficients (a, b) of a sum(x) + b |x|^2 / 2 on x >= 0."""
-        return 0.0, 0.0
-
-    @property
-    def l2_radius(self) -> float:
-        """The radius of the nonnegative l2 ball that is the set."""
-        return inf
+    # (a, b) of a sum(x) + b |x|^2 / 2 on x >= 0
+    coefficients: ClassVar[tuple[float, float]] = (0.0, 0.0)
+    # radius of the nonnegative l2 ball that is the set
+    l2_radius: ClassVar[float] = inf
 
     def value(self, x: Array) -> Array:
         """Return 0 for each column that is >= 0, and inf for the others."""

@@ -1,6 +1,7 @@
 """Block coordinate descent with exact minimisation over each column."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +10,6 @@ from thalweg import _kernels
 from thalweg._typing import Array, Mask
 from thalweg.prox import Prox
 from thalweg.solvers import Status
-from thalweg.solvers._quadratic import settled
 
 __all__ = ["BlockCoordinate"]
 
@@ -60,7 +60,8 @@ class BlockCoordinate:
             sweep = _sweep_border
         for _ in range(self.max_iter):
             value, decrease = sweep(A, linear, rows, g, free)
-            if settled(value, value - decrease, constant, self.tol):
+            # relative to the objective with its constant: [O] VII-B2 leaves that out
+            if value < inf and abs(decrease) <= self.tol * abs(value + constant):
                 return rows.T, Status.CONVERGED
         return rows.T, Status.CAPPED
 

@@ -8,9 +8,13 @@ import numpy as np
 
 from thalweg._typing import Array
 
-__all__ = ["BatchShare", "add_batch", "batch_share", "merge_means", "without_forgetting"]
+__all__ = ["BatchShare", "add_batch", "batch_share", "dead_atoms", "merge_means", "without_forgetting"]
 
 S = TypeVar("S", bound=Any)
+
+# An atom is dead if the mean square of its codes is at most this share of the average over atoms.
+# safety margin: unused atoms have 0, and used ones far more
+_DEAD_ENERGY_SHARE = 1e-8
 
 
 class BatchShare(NamedTuple):
@@ -69,3 +73,23 @@ def add_batch(past: S, latest: S, forgetting: float, fade: float) -> S:
     ]
     made: S = type(past)(*means, *counts)
     return made
+
+
+def dead_atoms(state: Any, frozen: int) -> list[int]:
+    """Return the indices of the atoms that no sample uses, except the first ``frozen`` ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.atom_replacement import dead_atoms
+    >>> from thalweg.updates.surrogate import Surrogate
+    >>> state = Surrogate().init(np.ones((3, 2)))._replace(A=np.diag([1.0, 0.0]))
+    >>> dead_atoms(state, frozen=0)
+    [1]
+    """
+    energy = np.einsum("...kk->...k", state.A)
+    energy = energy if energy.ndim == 1 else energy.sum(axis=0)
+    least = _DEAD_ENERGY_SHARE * energy.sum() / energy.size
+    if energy.min() > least:
+        return []
+    return [int(k) for k in np.flatnonzero(energy <= least) if k >= frozen]

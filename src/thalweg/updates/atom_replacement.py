@@ -8,6 +8,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.encoders import Codes
 from thalweg.prox import Prox
+from thalweg.updates._running_means import dead_atoms
 from thalweg.updates.atom_scaling import scale_into
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WorstResiduals", "dead_atoms", "replace_atoms", "replace_dead_atoms", "worst_residuals"]
 
-# An atom is dead if the mean square of its codes is at most this share of the average over atoms.
-# safety margin: unused atoms have 0, and used ones far more
-_DEAD_ENERGY_SHARE = 1e-8
 # A sample may replace an atom if its squared residual exceeds this share of its squared norm,
 # both without outliers: 10 % in amplitude.
 _BAD_RESIDUAL_SHARE = 0.01
@@ -68,26 +66,6 @@ def replace_dead_atoms(
     if not dead or V.shape[1] == 0:
         return W, state
     return replace_atoms(W, state, dead, [worst_residuals(W, V, codes, len(dead))], constraint)
-
-
-def dead_atoms(state: "Statistics", frozen: int) -> list[int]:
-    """Return the indices of the atoms that no sample uses, except the first ``frozen`` ones.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.updates.atom_replacement import dead_atoms
-    >>> from thalweg.updates.surrogate import Surrogate
-    >>> state = Surrogate().init(np.ones((3, 2)))._replace(A=np.diag([1.0, 0.0]))
-    >>> dead_atoms(state, frozen=0)
-    [1]
-    """
-    energy = np.einsum("...kk->...k", state.A)
-    energy = energy if energy.ndim == 1 else energy.sum(axis=0)
-    least = _DEAD_ENERGY_SHARE * energy.sum() / energy.size
-    if energy.min() > least:
-        return []
-    return [int(k) for k in np.flatnonzero(energy <= least) if k >= frozen]
 
 
 def worst_residuals(W: Array, V: Array, codes: Codes, count: int) -> WorstResiduals:

@@ -13,7 +13,7 @@ from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates._running_means import add_batch, batch_share, merge_means, without_forgetting
+from thalweg.updates._running_means import add_batch, batch_share, dead_atoms, merge_means, without_forgetting
 from thalweg.updates.atom_replacement import replace_dead_atoms
 
 __all__ = ["Statistics", "Surrogate"]
@@ -135,7 +135,7 @@ class Surrogate:
         """
         state = self.absorb(state, V, codes)
         W = self.minimise(W, state)
-        if not self.replaces_dead_atoms:
+        if not self.replaces_dead_atoms or not dead_atoms(state, self.frozen):
             return W, state
         return replace_dead_atoms(W, state, V, codes, self.constraint, self.frozen)
 

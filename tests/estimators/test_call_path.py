@@ -1,0 +1,42 @@
+"""The number of files and functions that a warm partial_fit passes through."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import thalweg
+from thalweg import RobustOnlineNMF
+
+SOURCE = Path(thalweg.__file__).parent
+
+
+def path_of(model, X):
+    """Return the files and the number of Python functions of one call, without compiled loops."""
+    calls = []
+
+    def note(frame, event, argument):
+        file = Path(frame.f_code.co_filename)
+        if event == "call" and file.is_relative_to(SOURCE) and file.parent.name != "_kernels":
+            calls.append(file)
+
+    sys.setprofile(note)
+    try:
+        model.partial_fit(X)
+    finally:
+        sys.setprofile(None)
+    return set(calls), len(calls)
+
+
+def warm(model, X, n_batches):
+    for _ in range(n_batches):
+        model.partial_fit(X)
+    return model
+
+
+def test_a_batch_of_robust_online_nmf():
+    X = np.random.default_rng(0).random((16, 3)) @ np.random.default_rng(1).random((3, 40))
+    # a batch of four updates the noise estimate, and this is none of them
+    files, n_calls = path_of(warm(RobustOnlineNMF(3, random_state=0), X, 31), X)
+    assert len(files) <= 15
+    assert n_calls <= 60
