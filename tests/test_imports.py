@@ -109,6 +109,37 @@ def _is_sibling(module: str, target: str) -> bool:
     return mine != "__init__" and other not in ("", mine) and not other.startswith("_")
 
 
+def private_imports(module: str, source: str, known: set[str]) -> list[str]:
+    """Return the private modules and names of other rooms that a module imports."""
+    room = room_of(module)
+    faults = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("thalweg."):
+            continue
+        base = node.module or ""
+        if room_of(base) == room:
+            continue
+        names = [f"{base}.{alias.name}" for alias in node.names]
+        faults += [name for name in names if any(p.startswith("_") for p in name.split(".")[2:])]
+    return faults
+
+
+def private_names(source: str) -> tuple[set[str], set[str]]:
+    """Return the private attributes that a source defines, and those that it uses of others."""
+    defined, used = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            defined.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            defined.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            defined |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.Attribute):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            (defined if own else used).add(node.attr)
+    return defined, {name for name in used if name.startswith("_") and name[1] != "_"}
+
+
 def impurities(module: str, source: str) -> list[str]:
     """Return the calls to print, open or input, and the imports of logging, as sentences."""
     faults = []
@@ -134,6 +165,22 @@ def test_imports_point_down(module):
 @pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) in MATHS])
 def test_maths_does_no_input_or_output(module):
     assert not impurities(module, SOURCES[module])
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_nothing_private_is_imported_from_another_room(module):
+    assert not private_imports(module, SOURCES[module], MODULES)
+
+
+# public methods of named tuples, in spite of their names
+TUPLE_METHODS = {"_replace", "_fields", "_asdict", "_make", "_field_defaults"}
+
+
+@pytest.mark.parametrize("room", sorted(DEPTH))
+def test_nothing_private_is_used_of_another_room(room):
+    names = [private_names(source) for name, source in SOURCES.items() if room_of(name) == room]
+    defined = set().union(*(own for own, _ in names))
+    assert set().union(*(used for _, used in names)) <= defined | TUPLE_METHODS
 
 
 KNOWN = {"thalweg.prox", "thalweg.prox._sums", "thalweg.prox.box", "thalweg.prox.l1"}
@@ -181,6 +228,13 @@ def test_a_wrong_import_is_seen(module, source):
 )
 def test_a_right_import_is_left_alone(module, source):
     assert not direction_faults(module, source, KNOWN)
+
+
+def test_private_crossings_are_seen():
+    source = "from thalweg.prox._sums import total\nfrom thalweg.prox.box import _clip\nx._value"
+    assert len(private_imports("thalweg.encoders.fast", source, KNOWN)) == 2
+    assert not private_imports("thalweg.prox.l1", source, KNOWN)
+    assert private_names(source)[1] == {"_value"}
 
 
 @pytest.mark.parametrize(

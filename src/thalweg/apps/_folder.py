@@ -1,7 +1,6 @@
 """Output folders that are written atomically."""
 
 import json
-import math
 import os
 import shutil
 import tempfile
@@ -10,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from thalweg.apps._run import Result, Run
+from thalweg.apps._run import Result, Run, json_types
 from thalweg.errors import InputError
 
-__all__ = ["Folder", "open_folder", "plain"]
+__all__ = ["Folder", "open_folder"]
 
 # Written last: a folder with this file is complete.
 _MARK = "result.json"
@@ -34,7 +33,7 @@ class Folder:
 
     def finish(self, values: dict[str, Any], model: Any = None) -> Result:
         """Return the result; the files are moved when the folder is closed."""
-        content = {"job": self.run.job, "values": plain(values), "files": self.names}
+        content = {"job": self.run.job, "values": json_types(values), "files": self.names}
         (self.draft / _MARK).write_text(json.dumps(content, indent=1) + "\n", "utf-8")
         files = {key: self.out / name for key, name in self.names.items()}
         self.result = Result(self.run.job, self.out, values, files, model)
@@ -71,18 +70,6 @@ def open_folder(run: Run, out: str | os.PathLike[str] | None) -> Iterator[Folder
             raise _unwritable(place, error) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def plain(value: Any) -> Any:
-    """Convert a value to JSON types; non-finite numbers become None."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
-        listed = value.tolist() if hasattr(value, "tolist") else value
-        return [plain(item) for item in listed] if isinstance(listed, (list, tuple)) else listed
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
 def _check_free(place: Path, overwrite: bool) -> None:

@@ -1,5 +1,6 @@
 """Options, progress records and results of the jobs."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -115,6 +116,41 @@ class Result:
     values: dict[str, Any]
     files: dict[str, Path] = field(default_factory=dict)
     model: Any = field(default=None, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return job, folder, values and files as JSON types, without the model.
+
+        Returns
+        -------
+        dict
+            Non-finite numbers are None.
+
+        Examples
+        --------
+        >>> from thalweg.apps import Result
+        >>> Result("info", None, {"samples": 3}).as_dict()["values"]
+        {'samples': 3}
+        """
+        return {
+            "job": self.job,
+            "out": None if self.out is None else str(self.out),
+            "values": json_types(self.values),
+            "files": {key: str(path) for key, path in self.files.items()},
+        }
+
+
+def json_types(value: Any) -> Any:
+    """Convert a value to JSON types; non-finite numbers become None."""
+    if isinstance(value, dict):
+        return {str(key): json_types(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+        listed = value.tolist() if hasattr(value, "tolist") else value
+        return (
+            [json_types(item) for item in listed] if isinstance(listed, (list, tuple)) else listed
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
 def objective_of(model: Any) -> tuple[str, float | None]:

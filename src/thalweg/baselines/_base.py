@@ -10,8 +10,7 @@ from thalweg._typing import Array, Mask
 from thalweg.archetypes import DataMatrix
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import InputError
-from thalweg.estimators._rollback import rollback_on_error
-from thalweg.estimators.base import Factorization
+from thalweg.estimators.base import Factorization, rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.solvers.nnls import nnls, prepare
 

@@ -14,7 +14,7 @@ __all__ = ["component", "component_name", "estimators", "record", "record_name"]
 
 # Packages of components (frozen dataclasses with a name), and packages with NamedTuples.
 _ROOMS = ("prox", "divergences", "solvers", "encoders", "updates", "trackers", "completion")
-_RECORDS = (*_ROOMS, "archetypes", "estimators")
+_RECORDS = (*_ROOMS, "archetypes", "learning", "estimators")
 
 
 @cache
@@ -26,7 +26,7 @@ def estimators() -> MappingProxyType[str, type[Any]]:
             if info.ispkg or info.name.rpartition(".")[2].startswith("_"):
                 continue
             for name, cls in inspect.getmembers(import_module(info.name), inspect.isclass):
-                own = cls.__module__ == info.name and not name.startswith("_")
+                own = cls.__module__ == info.name and not name.endswith("Estimator")  # no base class
                 if own and hasattr(cls, "fit") and hasattr(cls, "get_params"):
                     found[name] = cls
     return MappingProxyType(found)

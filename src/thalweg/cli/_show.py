@@ -29,16 +29,7 @@ def print_error(message: object, kind: str = "Error") -> None:
 
 def as_json(result: "Result") -> str:
     """Return a result as one line of JSON."""
-    from thalweg.apps._folder import plain
-
-    return json.dumps(
-        {
-            "job": result.job,
-            "out": None if result.out is None else str(result.out),
-            "values": plain(result.values),
-            "files": {key: str(path) for key, path in result.files.items()},
-        }
-    )
+    return json.dumps(result.as_dict())
 
 
 def as_text(result: "Result") -> str:

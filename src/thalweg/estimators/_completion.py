@@ -7,8 +7,7 @@ import numpy as np
 from thalweg._checks import check_count, generator
 from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
-from thalweg.estimators._rollback import rollback_on_error
-from thalweg.estimators.base import Factorization
+from thalweg.estimators.base import Factorization, rollback_on_error
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch, outlier_share
 from thalweg.learning.threads import few_threads

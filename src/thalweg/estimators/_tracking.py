@@ -9,9 +9,8 @@ from thalweg._checks import as_numbers, check_callback, check_count, choose, gen
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
-from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators.base import Factorization
+from thalweg.estimators.base import Factorization, rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import Batch, as_batch
 from thalweg.learning.progress import Progress

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,7 +23,7 @@ from thalweg.prox import Prox
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.orthant import Orthant
 
-__all__ = ["Decomposition", "Factorization"]
+__all__ = ["Decomposition", "Factorization", "rollback_on_error"]
 
 # Entries of the data that are encoded at a time: memory beyond the result stays bounded.
 _BLOCK = 2**22
@@ -239,3 +240,31 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+@contextmanager
+def rollback_on_error(estimator: Any) -> Iterator[None]:
+    """Restore the attributes of an estimator if the block raises, so that a fitted one stays so.
+
+    Attributes are replaced and never changed in place, so that references are enough.
+
+    Examples
+    --------
+    >>> from thalweg import RobustNMF
+    >>> from thalweg.estimators.base import rollback_on_error
+    >>> model = RobustNMF()
+    >>> try:
+    ...     with rollback_on_error(model):
+    ...         model.objective_ = 1.0
+    ...         raise ValueError
+    ... except ValueError:
+    ...     hasattr(model, "objective_")
+    False
+    """
+    before = dict(vars(estimator))
+    try:
+        yield
+    except Exception:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise

@@ -8,8 +8,8 @@ from thalweg._checks import check_count, check_positive
 from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
 from thalweg.encoders import Encoder
-from thalweg.estimators._alternation import Alternation, code_size, encoder_at
 from thalweg.estimators._completion import Completing
+from thalweg.learning.robust_completion import Alternation, code_size, encoder_at
 from thalweg.trackers._noise import noise_level
 from thalweg.trackers.petrels_admm import PetrelsADMM
 

@@ -30,8 +30,7 @@ from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators import parameters
 from thalweg.estimators._archetypal_runs import Planned, Run, completed, refilled
-from thalweg.estimators._rollback import rollback_on_error
-from thalweg.estimators.base import Factorization
+from thalweg.estimators.base import Factorization, rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning.dictionaries import given_components
 from thalweg.learning.progress import Progress

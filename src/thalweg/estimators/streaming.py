@@ -8,9 +8,8 @@ import numpy as np
 from thalweg._checks import check_callback, check_count, generator
 from thalweg._typing import Indices
 from thalweg.encoders import Encoder
-from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators.base import Factorization
+from thalweg.estimators.base import Factorization, rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import DataForm
 from thalweg.learning.online import OnlineLearner, OnlineState
