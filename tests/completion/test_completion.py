@@ -381,7 +381,7 @@ def test_outliers_of_new_samples_are_found() -> None:
     found = model.decompose(X[200:])
     np.testing.assert_allclose(found.low_rank, clean[200:], atol=0.1)
     assert ((found.outliers != 0.0) | (R[200:] == 0.0)).all()
-    assert model.noise_ == pytest.approx(0.01, rel=0.3)
+    assert model.noise_scale_ == pytest.approx(0.01, rel=0.3)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -437,5 +437,5 @@ def test_most_entries_may_be_outliers_no_larger_than_the_signal(seed: int) -> No
     ours = np.linalg.norm(model.decompose(data.X).low_rank - data.clean) / size
     other = np.linalg.norm(least_absolute(data.X, 2, data.clean) - data.clean) / size
     assert ours < min(0.005, other)
-    assert model.noise_ == pytest.approx(0.01, rel=0.35)
+    assert model.noise_scale_ == pytest.approx(0.01, rel=0.35)
     assert model.converged_

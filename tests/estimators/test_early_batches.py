@@ -19,7 +19,7 @@ def ready(n_batches, W=None, scale=0.1, **parameters):
     model.n_features_in_ = 8
     noise = NoiseEstimate(scale, 0.1, 1.0, n_batches)
     W = np.ones((8, 3)) if W is None else W
-    state = OnlineState(W, None, empty_prior(3), noise=noise, outlier_weight=0.1)
+    state = OnlineState(W, None, empty_prior(3), noise_estimate=noise, outlier_weight=0.1)
     return model.make_learner(), state._replace(n_batches=n_batches)
 
 

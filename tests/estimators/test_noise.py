@@ -118,6 +118,6 @@ def test_not_every_batch_is_looked_at():
     X = synthetic.nmf_with_outliers(240, 20, 2, random_state=0).X
     model = RobustOnlineNMF(2, random_state=0)
     batches = [X[start : start + 4] for start in range(0, 240, 4)]
-    counts = [model.partial_fit(batch).noise_.n_batches for batch in batches]
+    counts = [model.partial_fit(batch).noise_estimate_.n_batches for batch in batches]
     assert counts[:20] == list(range(1, 21))
     assert counts[-1] == 30

@@ -21,14 +21,12 @@ _MIN_NOISE_SCALE = 1 / 255
 
 def noise_scale(model: Any) -> float:
     """Return the noise scale that a robust model has estimated from images."""
-    noise = model.noise_
-    return max(float(getattr(noise, "level", noise)), _MIN_NOISE_SCALE)
+    return float(np.fmax(model.noise_scale_, _MIN_NOISE_SCALE))
 
 
 def beyond_threshold(outliers: Array, model: Any, threshold: float) -> Array:
     """Set outliers to 0 up to ``threshold`` times the noise scale, if the model has one."""
-    noise = getattr(model, "noise_", 0.0)
-    limit = threshold * float(getattr(noise, "level", noise))
+    limit = threshold * float(np.nan_to_num(getattr(model, "noise_scale_", 0.0)))
     large: Array = np.where(np.abs(outliers) > limit, outliers, 0.0)
     return large
 

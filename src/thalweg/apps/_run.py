@@ -155,7 +155,7 @@ def json_types(value: Any) -> Any:
 
 def objective_of(model: Any) -> tuple[str, float | None]:
     """Return label and value of the objective of a model; of a tracker, its noise scale."""
-    for name, label in (("objective_", "objective"), ("noise_", "noise scale")):
+    for name, label in (("objective_", "objective"), ("noise_scale_", "noise scale")):
         value = getattr(model, name, None)
         if isinstance(value, (int, float)):
             return label, float(value)

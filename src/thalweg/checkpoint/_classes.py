@@ -26,7 +26,8 @@ def estimators() -> MappingProxyType[str, type[Any]]:
             if info.ispkg or info.name.rpartition(".")[2].startswith("_"):
                 continue
             for name, cls in inspect.getmembers(import_module(info.name), inspect.isclass):
-                own = cls.__module__ == info.name and not name.endswith("Estimator")  # no base class
+                is_base = name.endswith("Estimator")
+                own = cls.__module__ == info.name and not is_base
                 if own and hasattr(cls, "fit") and hasattr(cls, "get_params"):
                     found[name] = cls
     return MappingProxyType(found)

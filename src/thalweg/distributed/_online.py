@@ -88,7 +88,7 @@ def _round(estimator: Any, executor: Executor, group: list[int], total: int | No
 def shared_of(estimator: Any, learner: OnlineLearner, state: OnlineState, n_blocks: int) -> Shared:
     """Return what the workers need, without the statistics and without large parameters."""
     model = BlockModel(sent_copy(estimator, "components_"), state.form, state.W.dtype)
-    return Shared(model, learner, state._replace(statistics=None), n_blocks)
+    return Shared(model, learner.without_initial(), state._replace(statistics=None), n_blocks)
 
 
 def summarise(X: Any, shared: Shared) -> BlockSummary | None:

@@ -58,7 +58,15 @@ class Decomposition(NamedTuple):
 
 
 class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators: everything that needs a dictionary and an encoder."""
+    """Base of the estimators: everything that needs a dictionary and an encoder.
+
+    Examples
+    --------
+    >>> from thalweg import RobustNMF
+    >>> from thalweg.estimators.base import Factorization
+    >>> issubclass(RobustNMF, Factorization)
+    True
+    """
 
     components_: Array
     code_prior_: CodePrior  # of those whose codes nothing else holds back

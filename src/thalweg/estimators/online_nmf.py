@@ -131,7 +131,7 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
     True
     """
 
-    _published = ("noise", "loss", "form")
+    _published = ("noise_estimate", "loss", "form")
 
     def __init__(
         self,
@@ -177,7 +177,9 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
     @property
     def noise_scale_(self) -> float:
         """Standard deviation of the noise, under Huber's loss; NaN if it was not estimated."""
-        return self.noise_.scale if self.noise_.n_batches else float("nan")
+        return (
+            self.noise_estimate_.positive_scale if self.noise_estimate_.n_batches else float("nan")
+        )
 
     def make_learner(self) -> DivergenceLearner:
         """Return the learner of these parameters, which are checked.

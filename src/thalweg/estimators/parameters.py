@@ -42,7 +42,13 @@ ENCODERS: dict[str, Any] = {"fast": Fast, "pgd": Pgd, "admm": Admm}
 
 
 def check_archetypes(count: int, n_samples: int) -> None:
-    """Raise if there are more archetypes than samples: some would be equal."""
+    """Raise if there are more archetypes than samples: some would be equal.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.parameters import check_archetypes
+    >>> check_archetypes(3, n_samples=10)
+    """
     if count > n_samples:
         raise ParameterError(
             f"n_components must be at most the number of samples, n_samples = {n_samples}, got "
@@ -51,7 +57,14 @@ def check_archetypes(count: int, n_samples: int) -> None:
 
 
 def constraint(spec: Any, n_features: int) -> Prox:
-    """Return the set of the dictionary's columns, a subset of the nonnegative orthant."""
+    """Return the set of the dictionary's columns, a subset of the nonnegative orthant.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.parameters import constraint
+    >>> constraint("l2-ball", n_features=3)
+    L2Ball(radius=1.0)
+    """
     return _named_set(spec) if isinstance(spec, str) else _checked_set(spec, n_features)
 
 
@@ -73,7 +86,14 @@ def _checked_set(spec: Any, n_features: int) -> Prox:
 
 
 def entry_bounds(spec: Any, shape: tuple[int, int]) -> Prox:
-    """Return the set of the dictionaries between two bounds, given as components are."""
+    """Return the set of the dictionaries between two bounds, given as components are.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.parameters import entry_bounds
+    >>> type(entry_bounds((0.0, 1.0), (2, 3))).__name__
+    'EntrywiseBox'
+    """
     try:
         lower, upper = (np.broadcast_to(np.asarray(b, dtype=np.float64), shape) for b in spec)
         sound = bool(np.all((lower >= 0.0) & (lower <= upper) & (upper < np.inf)))
@@ -90,7 +110,14 @@ def entry_bounds(spec: Any, shape: tuple[int, int]) -> Prox:
 
 
 def code_penalty(spec: Any, n_components: int) -> Prox:
-    """Return the penalty of the codes, on the nonnegative orthant."""
+    """Return the penalty of the codes, on the nonnegative orthant.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.parameters import code_penalty
+    >>> code_penalty("l1", n_components=2)
+    L1(weight=1.0, bound=inf, nonnegative=True)
+    """
     if spec is None:
         return _NONNEGATIVE
     penalty = _component("code_penalty", spec)
@@ -105,7 +132,14 @@ def code_penalty(spec: Any, n_components: int) -> Prox:
 
 
 def dictionary_penalty(spec: Any) -> tuple[float, float]:
-    """Return the elastic-net weights on the dictionary."""
+    """Return the elastic-net weights on the dictionary.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.parameters import dictionary_penalty
+    >>> dictionary_penalty("l1")
+    (1.0, 0.0)
+    """
     if spec is None:
         return 0.0, 0.0
     coefficients = getattr(_component("dictionary_penalty", spec), "coefficients", None)
@@ -118,7 +152,14 @@ def dictionary_penalty(spec: Any) -> tuple[float, float]:
 
 
 def divergence(spec: Any) -> Divergence:
-    """Return the loss."""
+    """Return the loss.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.parameters import divergence
+    >>> divergence("kl").name
+    'kl'
+    """
     loss = resolve("thalweg.divergences", spec, "loss")
     if not isinstance(loss, Divergence):
         raise ParameterError(
@@ -129,7 +170,14 @@ def divergence(spec: Any) -> Divergence:
 
 
 def outlier_weight(value: Any) -> float | None:
-    """Return the weight of the outliers; None for an automatic one."""
+    """Return the weight of the outliers; None for an automatic one.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.parameters import outlier_weight
+    >>> outlier_weight(2), outlier_weight("auto")
+    (2.0, None)
+    """
     if isinstance(value, str) and value == "auto":
         return None
     number = isinstance(value, (int, float, np.floating, np.integer))

@@ -43,7 +43,7 @@ class RobustMatrixCompletion(Completing):
     ----------
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the rows; zero beyond the rank that the shape of the data allows.
-    noise_ : float
+    noise_scale_ : float
         Noise level, from the entries that are no outliers.
     code_size_ : float
         Median of the samples' |codes|^2: what codes are likely to be that entries hardly tell.
@@ -94,10 +94,10 @@ class RobustMatrixCompletion(Completing):
         return PetrelsADMM(1.0, knee=self.outlier_weight, limit=self.threshold)
 
     def _encoder(self) -> Encoder:
-        return encoder_at(self._tracker(), self.components_.T, self.noise_, self.code_size_)
+        return encoder_at(self._tracker(), self.components_.T, self.noise_scale_, self.code_size_)
 
     def _note(self, V: Array, observed: Any, found: Completed) -> None:
         mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         fitted = min(len(found.H), *V.shape) * sum(V.shape)
-        self.noise_ = noise_level((V - found.U @ found.H)[mask], self.threshold, fitted)
+        self.noise_scale_ = noise_level((V - found.U @ found.H)[mask], self.threshold, fitted)
         self.code_size_ = code_size(found.H, mask)

@@ -104,7 +104,7 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
     True
     """
 
-    _published = ("noise", "outlier_weight", "form")
+    _published = ("noise_estimate", "outlier_weight", "form")
 
     def __init__(
         self,
@@ -152,7 +152,9 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
     @property
     def noise_scale_(self) -> float:
         """Standard deviation of the noise; NaN before it was estimated."""
-        return self.noise_.scale if self.noise_.n_batches else float("nan")
+        return (
+            self.noise_estimate_.positive_scale if self.noise_estimate_.n_batches else float("nan")
+        )
 
     def make_learner(self) -> RobustLearner:
         """Return the learner of these parameters, which are checked.

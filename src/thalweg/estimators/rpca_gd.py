@@ -48,7 +48,7 @@ class RPCAGD(Completing):
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the rows, strongest direction first; zero beyond the rank that the
         shape of the data allows.
-    noise_ : float
+    noise_scale_ : float
         Level of noise, from the median residual; outliers of new samples are told by it.
     outlier_share_ : float
         Share of outliers among the entries observed.
@@ -108,9 +108,9 @@ class RPCAGD(Completing):
         )
 
     def _encoder(self) -> Encoder:
-        return Sensing(_LIMIT, level=self.noise_)
+        return Sensing(_LIMIT, level=self.noise_scale_)
 
     def _note(self, V: Array, observed: Any, found: Completed) -> None:
         observed = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         residual = np.abs(V - found.U @ found.H)[observed]
-        self.noise_ = 1.4826 * float(np.median(residual)) if residual.size else 0.0
+        self.noise_scale_ = 1.4826 * float(np.median(residual)) if residual.size else 0.0

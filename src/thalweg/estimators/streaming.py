@@ -66,7 +66,7 @@ class StreamingEstimator(StreamFit, Factorization):
         """
         return OnlineState(
             W=self.components_.T,
-            statistics=self.statistics_,
+            statistics=getattr(self, "statistics_", None),  # workers that encode need none
             code_prior=self.code_prior_,
             n_samples=self.n_samples_seen_,
             n_batches=self.n_batches_seen_,

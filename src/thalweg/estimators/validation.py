@@ -73,7 +73,15 @@ def check_data(estimator: Any, X: Any, *, reset: bool, dtype: Any = None) -> Any
 
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as scikit-learn checks it, a float array or CSR matrix; what is masked is NaN."""
+    """Return X as scikit-learn checks it, a float array or CSR matrix; masked entries are NaN.
+
+    Examples
+    --------
+    >>> from thalweg import RobustNMF
+    >>> from thalweg.estimators.validation import validated
+    >>> validated(RobustNMF(1), [[1, 2]], reset=True)
+    array([[1., 2.]])
+    """
     X = unmasked(X)
     try:
         if _has_times(X):
@@ -121,13 +129,28 @@ def _check_size(largest: float, dtype: np.dtype[Any], *, learning: bool) -> None
 
 
 def filled(X: Any, low_rank: Array) -> Array:
-    """Return validated data as a dense array, with its gaps filled."""
+    """Return validated data as a dense array, with its gaps filled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.estimators.validation import filled
+    >>> filled(np.array([[1.0, np.nan]]), np.array([[9.0, 2.0]]))
+    array([[1., 2.]])
+    """
     rows = X.toarray() if sparse.issparse(X) else X
     return np.where(np.isnan(rows), low_rank, rows)
 
 
 def check_codes(codes: Any, n_components: int) -> Array:
-    """Return codes as a float array with one column per component."""
+    """Return codes as a float array with one column per component.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.validation import check_codes
+    >>> check_codes([[1, 2]], n_components=2)
+    array([[1., 2.]])
+    """
     array = as_numbers(codes)
     if array is None or array.ndim != 2 or array.shape[1] != n_components:
         raise InputError(

@@ -260,8 +260,8 @@ class DivergenceLearner(OnlineLearner):
         """Update an automatic Huber threshold from the residuals of a batch."""
         if not isinstance(self.model.loss, Huber):
             return state
-        noise = state.noise.averaged(estimate_noise(batch, W, H))
-        return state._replace(noise=noise, loss=self.model.loss_at(noise, _loss(state)))
+        noise = state.noise_estimate.averaged(estimate_noise(batch, W, H))
+        return state._replace(noise_estimate=noise, loss=self.model.loss_at(noise, _loss(state)))
 
     def batch_outlier_share(self, state: OnlineState, batch: Batch, codes: Codes) -> float:
         """Return the share of outliers; 0 but for Huber's loss."""

@@ -1,5 +1,6 @@
 """The loop of streaming factorisations: encode a batch, then update the dictionary."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class OnlineState(NamedTuple):
         Typical codes, for filling gaps.
     form : DataForm
         The form in which batches are passed to encoders.
-    noise : NoiseEstimate
+    noise_estimate : NoiseEstimate
         Noise of the residuals, for automatic weights.
     outlier_weight : float
         Weight of the l1 norm of the outliers; 0 for models without one.
@@ -78,7 +79,7 @@ class OnlineState(NamedTuple):
     statistics: Any
     code_prior: CodePrior
     form: DataForm = DataForm()
-    noise: NoiseEstimate = NoiseEstimate()
+    noise_estimate: NoiseEstimate = NoiseEstimate()
     outlier_weight: float = 0.0
     loss: Divergence | None = None
     n_samples: int = 0
@@ -128,6 +129,13 @@ class OnlineLearner:
     A learner is a frozen dataclass of checked parameters. It defines what differs between models
     (``first_state`` to ``windows``, most with defaults); the loop is here. :meth:`learn` is
     :meth:`summarise` and :meth:`combine` of one block, in one step.
+
+    Examples
+    --------
+    >>> from thalweg.learning.composition import Composition
+    >>> from thalweg.learning.online import OnlineLearner
+    >>> isinstance(Composition(n_components=2), OnlineLearner)
+    True
     """
 
     frozen: Array  # columns of W that never change, shape (F, n_frozen)
@@ -174,6 +182,12 @@ class OnlineLearner:
         self.encoder(state)  # raises if a parameter is invalid
         statistics = self.update(state).init(state.W)
         return state._replace(statistics=statistics, code_prior=empty_prior(state.W.shape[1]))
+
+    def without_initial(self) -> "OnlineLearner":
+        """Return the learner without the initial components, which may be large."""
+        if hasattr(self, "model"):
+            return replace(self, model=replace(self.model, initial="random"))  # type: ignore[type-var]
+        return replace(self, initial="random")  # type: ignore[type-var]
 
     def check_continues(self, state: OnlineState) -> None:
         """Raise if parameters have changed that must not change within a stream."""

@@ -173,7 +173,7 @@ class RobustLearner(OnlineLearner):
         """Return the codes, with extrapolated outliers in the first batches."""
         if state.n_batches >= _EARLY_BATCHES or not self._adapts_early():
             return codes
-        factor = _EXTRAPOLATION * state.noise.scale / state.outlier_weight
+        factor = _EXTRAPOLATION * state.noise_estimate.scale / state.outlier_weight
         factor = min(factor, _LARGEST_EXTRAPOLATION)
         if factor <= 1.0:
             return codes
@@ -185,9 +185,9 @@ class RobustLearner(OnlineLearner):
         sampled = state.n_batches < MEMORY or state.n_batches % SAMPLED_EVERY == 0
         if self.model.outlier_weight is not None or not sampled:
             return state
-        noise = state.noise.averaged(estimate_noise(batch, W, H))
+        noise = state.noise_estimate.averaged(estimate_noise(batch, W, H))
         weight = noise.outlier_weight or state.outlier_weight
-        return state._replace(noise=noise, outlier_weight=weight)
+        return state._replace(noise_estimate=noise, outlier_weight=weight)
 
     def batch_outlier_share(self, state: OnlineState, batch: Batch, codes: Codes) -> float:
         """Return the share of outliers at the current weight."""

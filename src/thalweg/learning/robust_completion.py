@@ -1,4 +1,4 @@
-"""Low rank with outliers: codes and rows by least squares in turns, on the entries kept."""
+"""Robust completion of a matrix: alternating least squares on the entries that are no outliers."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -19,12 +19,29 @@ __all__ = ["Alternation", "code_size", "encoder_at"]
 
 @dataclass(frozen=True)
 class Alternation:
-    """A robust start, and passes of PETRELS-ADMM until the subspace stays.
+    """Alternate between rejecting outliers and least squares, until the subspace converges.
 
-    A pass rejects outliers sample by sample as the tracker does, at one noise level for all, and
-    then takes every row of the basis to the minimum of [T] (24) over the entries kept, which the
-    recursion of a single pass only approaches. Both halves lower the sum of
-    min(e^2, threshold^2) over the residuals e; between passes the noise level is measured again.
+    An iteration rejects the outliers of each sample as PETRELS-ADMM does, with one noise scale, and
+    then minimises [T] (24) over every row of the basis on the remaining entries. The recursion of
+    a tracker only approaches that minimum. Both steps decrease the sum of min(e^2, threshold^2)
+    over the residuals e. The noise scale is estimated again after each iteration.
+
+    Parameters
+    ----------
+    tracker : tracker of PETRELS-ADMM
+        Rejects the outliers.
+    tol : float
+        Angle between successive subspaces, in radians, at which the iteration stops.
+    max_iter : int
+        Largest number of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg import RobustMatrixCompletion
+    >>> X = np.outer(np.arange(1.0, 30.0), np.arange(1.0, 9.0))
+    >>> RobustMatrixCompletion(1, random_state=0).fit(X).converged_
+    True
     """
 
     tracker: PetrelsADMM
@@ -60,14 +77,29 @@ class Alternation:
 
 
 def encoder_at(tracker: PetrelsADMM, U: Array, noise: float, size: float) -> Encoder:
-    """Return the tracker's fit with rejection, at a noise level and a usual |h|^2."""
+    """Return the encoder of the tracker for a noise scale and a typical |h|^2.
+
+    Examples
+    --------
+    >>> from thalweg.learning.robust_completion import encoder_at
+    >>> callable(encoder_at)
+    True
+    """
     state = replace(tracker, noise=noise).init(U)
     state.noise[3] = size
     return tracker.encoder(state)
 
 
 def code_size(H: Array, mask: Mask) -> float:
-    """Return the median |h|^2 of the samples in which anything was observed."""
+    """Return the median |h|^2 of the samples with observed entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.robust_completion import code_size
+    >>> code_size(np.array([[1.0, 3.0]]), np.array([[True, False]]))
+    1.0
+    """
     sizes = np.square(H[:, mask.any(axis=0)]).sum(axis=0)
     return float(np.median(sizes)) if sizes.size else 0.0
 
