@@ -11,7 +11,7 @@ from thalweg._typing import Array
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch
 from thalweg.prox import Prox
-from thalweg.updates.atom_scaling import put_into
+from thalweg.updates.atom_scaling import scale_into
 
 __all__ = ["frozen_columns", "given_components", "random_dictionary", "scaled_dictionary"]
 
@@ -125,7 +125,7 @@ def given_components(parameter: str, given: Any, shape: tuple[int, int]) -> Arra
 
 def _finished(W: Array, constraint: Prox, frozen: Array) -> Array:
     """Return W in the constraint set, with the frozen columns as they are."""
-    W = np.asfortranarray(put_into(W, constraint))
+    W = np.asfortranarray(scale_into(W, constraint))
     W[:, : frozen.shape[1]] = frozen
     return W
 

@@ -27,7 +27,7 @@ from thalweg.learning.online import OnlineLearner, OnlineState
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.updates import DictionaryUpdate
-from thalweg.updates.atom_scaling import lowest
+from thalweg.updates.atom_scaling import smallest_entries
 from thalweg.updates.multiplicative import Multiplicative
 from thalweg.updates.second_order import SecondOrderSurrogate
 from thalweg.updates.subgradient import Subgradient
@@ -112,7 +112,7 @@ class DivergenceModel:
         """Return the encoder for a loss."""
         tol, penalty = tol_factor * self.tol, self.code_penalty
         if isinstance(loss, Huber):  # the envelope of the l1 norm of outliers
-            return Fast(outliers=L1(float(loss.alpha or 0.0)), penalty=penalty, tol=tol)
+            return Fast(outliers=L1(float(loss.delta or 0.0)), penalty=penalty, tol=tol)
         if form.sparse and isinstance(loss, KL) and coefficients(penalty)[1] == 0.0:
             return SparseKL(penalty=penalty, tol=tol)
         if form.sparse:
@@ -124,7 +124,7 @@ class DivergenceModel:
         W = scaled_dictionary(
             self._initial(batch), self.frozen, self.n_components, batch, self.constraint, rng
         )
-        least = lowest(W, self.loss)
+        least = smallest_entries(W, self.loss)
         least[: self.frozen.shape[1]] = 0.0
         return np.asfortranarray(np.maximum(W, least))
 

@@ -95,7 +95,7 @@ class DivergenceRounds:
         self.method(self.model.loss)  # raises if a parameter is invalid
         W = self.model.dictionary(batch, rng)
         loss = self.model.first_loss(batch, W, form)
-        if isinstance(self.model.loss, Huber) and self.model.loss.alpha is None:
+        if isinstance(self.model.loss, Huber) and self.model.loss.delta is None:
             W, loss = self._with_threshold(batch, form, W, loss)
         return RoundState(W, form, loss=loss)
 

@@ -167,7 +167,7 @@ class RobustLearner(OnlineLearner):
         early = state.n_batches < _EARLY_BATCHES and self._adapts_early()
         share = _EARLY_WEIGHT_SHARE if early else 1.0
         tol = _TRAINING_TOL_FACTOR * self.model.base_encoder.tol
-        return self.model.encoder(share * state.outlier_weight, tol=tol, loose=_TRAINING_SLACK)
+        return self.model.encoder(share * state.outlier_weight, tol=tol, noise_tol=_TRAINING_SLACK)
 
     def update_target(self, state: OnlineState, batch: Batch, codes: Codes) -> Codes:
         """Return the codes, with extrapolated outliers in the first batches."""

@@ -8,7 +8,14 @@ import numpy as np
 
 from thalweg._typing import Array
 
-__all__ = ["BatchShare", "add_batch", "batch_share", "dead_atoms", "merge_means", "without_forgetting"]
+__all__ = [
+    "BatchShare",
+    "add_batch",
+    "batch_share",
+    "dead_atoms",
+    "merge_means",
+    "without_forgetting",
+]
 
 S = TypeVar("S", bound=Any)
 

@@ -13,7 +13,13 @@ from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
-from thalweg.updates._running_means import add_batch, batch_share, dead_atoms, merge_means, without_forgetting
+from thalweg.updates._running_means import (
+    add_batch,
+    batch_share,
+    dead_atoms,
+    merge_means,
+    without_forgetting,
+)
 from thalweg.updates.atom_replacement import replace_dead_atoms
 
 __all__ = ["Statistics", "Surrogate"]
