@@ -18,7 +18,8 @@ def all_pairs(*parameters: pytest.MarkDecorator) -> pytest.MarkDecorator:
     """Join ``pytest.mark.parametrize`` decorators into one that covers all pairs of their values.
 
     A decorator of several names counts as one parameter: its values stay together. Of the options
-    of ``parametrize``, ``ids`` and ``indirect=True`` are understood.
+    of ``parametrize``, ``ids`` is understood. Rows do not come grouped by any parameter: what is
+    costly to make of one value belongs into a cached function, not into a fixture.
 
     Examples
     --------
@@ -32,14 +33,12 @@ def all_pairs(*parameters: pytest.MarkDecorator) -> pytest.MarkDecorator:
     6
     """
     names: list[str] = []
-    indirect: list[str] = []
     values: list[list[tuple[Any, ...]]] = []
     labels: list[list[str]] = []
     for parameter in parameters:
         given, found = parameter.args
         own = [name.strip() for name in (given.split(",") if isinstance(given, str) else given)]
         names += own
-        indirect += own if parameter.kwargs.get("indirect") else []
         values.append([(value,) if len(own) == 1 else tuple(value) for value in found])
         labels.append(_labels(own, values[-1], parameter.kwargs.get("ids")))
     rows = covering_rows([len(found) for found in values])
@@ -47,7 +46,6 @@ def all_pairs(*parameters: pytest.MarkDecorator) -> pytest.MarkDecorator:
         names,
         [sum((values[i][j] for i, j in enumerate(row)), ()) for row in rows],
         ids=["-".join(labels[i][j] for i, j in enumerate(row)) for row in rows],
-        indirect=indirect,
     )
 
 

@@ -56,17 +56,6 @@ def test_a_test_gets_its_values(rows, columns, name, gaps):
     assert gaps in (False, True)
 
 
-@pytest.fixture
-def doubled(request):
-    return 2 * request.param
-
-
-@all_pairs(pytest.mark.parametrize("doubled", [1, 2], indirect=True), GAPS)
-def test_values_go_through_a_fixture(doubled, gaps):
-    assert doubled in (2, 4)
-    assert gaps in (False, True)
-
-
 def test_rows_are_named_as_pytest_names_them():
     kinds = pytest.mark.parametrize("kind", [int, 1.5, (), None])
     shown = pytest.mark.parametrize("shown", [1, 2], ids=["full", "gaps"])

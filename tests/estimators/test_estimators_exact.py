@@ -1,5 +1,6 @@
 """``decompose`` reaches the optimum of an independent convex solver."""
 
+from functools import cache
 from typing import Any
 
 import cvxpy as cp
@@ -112,12 +113,13 @@ def loss(X: Array, found: Any, components: Array, parameters: dict[str, Any]) ->
     return np.where(outside, np.inf, (error**2).sum(axis=1) / 2 + cost)
 
 
-every_case = pytest.mark.parametrize("case", SETTINGS, indirect=True)
+every_setting = pytest.mark.parametrize("setting", SETTINGS)
 
 
-@pytest.fixture(scope="module")
-def case(request: pytest.FixtureRequest) -> tuple[Array, Array, dict[str, Any], Array]:
-    parameters, gaps = SETTINGS[request.param]
+@cache
+def case(setting: str) -> tuple[Array, Array, dict[str, Any], Array]:
+    """Return data, components, parameters, and the least loss of each sample."""
+    parameters, gaps = SETTINGS[setting]
     X = problems(gaps)
     model = RobustOnlineNMF(K, outlier_weight=WEIGHT, random_state=0, **parameters).fit(X)
     if "frozen_components" in parameters:
@@ -126,13 +128,13 @@ def case(request: pytest.FixtureRequest) -> tuple[Array, Array, dict[str, Any], 
 
 
 @all_pairs(
-    every_case,
+    every_setting,
     pytest.mark.parametrize("cls", [RobustOnlineNMF, RobustNMF]),
     pytest.mark.parametrize("solver", ["fast", "pgd", "admm"]),
 )
-def test_decompose_is_exact(case: Any, solver: str, cls: Any) -> None:
+def test_decompose_is_exact(setting: str, solver: str, cls: Any) -> None:
     """Many problems for each setting, all within 1e-6 of the least loss."""
-    X, components, parameters, least = case
+    X, components, parameters, least = case(setting)
     model = cls(K, solver=solver, outlier_weight=WEIGHT, init=components, **parameters)
     if cls is RobustNMF:
         model.set_params(max_iter=1)
@@ -144,9 +146,9 @@ def test_decompose_is_exact(case: Any, solver: str, cls: Any) -> None:
     assert np.allclose(-model.score_samples(X[:9]), reached[:9], rtol=1e-7, atol=1e-9)
 
 
-@every_case
-def test_the_default_tolerance_is_near(case: Any) -> None:
-    X, components, parameters, least = case
+@every_setting
+def test_the_default_tolerance_is_near(setting: str) -> None:
+    X, components, parameters, least = case(setting)
     model = RobustOnlineNMF(K, outlier_weight=WEIGHT, init=components, **parameters).fit(X)
     model.components_ = components
     reached = loss(X, model.decompose(X), components, parameters)
