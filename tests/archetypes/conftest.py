@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thalweg.archetypes import DataMatrix, Problem, State
-from thalweg.archetypes.initialisation import around, drawn
+from thalweg.archetypes.initialisation import from_archetypes, random_samples
 from thalweg.synthetic import archetypal_mixtures
 
 K = 4
@@ -23,8 +23,8 @@ def problem(request: pytest.FixtureRequest) -> Problem:
 @pytest.fixture
 def state(problem: Problem) -> State:
     """Return where to begin."""
-    chosen = drawn(problem.rows, K, np.random.default_rng(0))
-    return around(problem.rows, problem.rows.take(chosen))
+    chosen = random_samples(problem.rows, K, np.random.default_rng(0))
+    return from_archetypes(problem.rows, problem.rows.take(chosen))
 
 
 def feasible(state: Any, nonzeros: int | None) -> bool:

@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 from thalweg import SparseArchetypalNMF, metrics
 from thalweg.archetypes import DataMatrix, Problem
 from thalweg.archetypes.certificate import Certificate
-from thalweg.archetypes.initialisation import projections
+from thalweg.archetypes.initialisation import successive_projections
 from thalweg.archetypes.outer_approximation import OuterApproximation
 
 K, NONZEROS, HEAVY = 2, 4, 1e4
@@ -52,7 +52,7 @@ def test_bound_and_gap_are_those_of_all_supports(X: Any, unit: float) -> None:
 
 def test_bounds_hold_when_the_time_is_up(X: Any) -> None:
     wide = np.random.default_rng(0).random((30, 40))
-    for anchors in (None, projections(DataMatrix.of(wide), 3)):
+    for anchors in (None, successive_projections(DataMatrix.of(wide), 3)):
         found = OuterApproximation(3, anchors, seconds=0.2).run(DataMatrix.of(wide), 60)
         assert 0.0 <= found.lower <= found.upper
         assert found.gap == pytest.approx(1.0 - found.lower / found.upper)
@@ -66,7 +66,7 @@ def test_the_guarantee_is_that_of_proposition_5(X: Any) -> None:
         options: dict[str, Any] = {"sparsity": NONZEROS, "weight": weight}
         found = [
             OuterApproximation(K, anchors).run(DataMatrix.of(X), NONZEROS)
-            for anchors in (None, projections(DataMatrix.of(X), K))
+            for anchors in (None, successive_projections(DataMatrix.of(X), K))
         ]
         problem = Problem(DataMatrix.of(X), weight, NONZEROS)
         H = found[0].state.H

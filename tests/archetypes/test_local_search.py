@@ -10,9 +10,9 @@ from scipy.optimize import nnls
 
 from thalweg import SparseArchetypalNMF
 from thalweg.archetypes import DataMatrix, Problem
-from thalweg.archetypes.block_descent import Descent, Ended, quadratic
+from thalweg.archetypes.block_descent import Descent, DescentResult, quadratic
 from thalweg.archetypes.continuation import Continuation
-from thalweg.archetypes.initialisation import around, projections
+from thalweg.archetypes.initialisation import from_archetypes, successive_projections
 from thalweg.archetypes.local_search import LocalSearch
 from thalweg.archetypes.swap_candidates import Swap, candidates
 from thalweg.archetypes.swap_evaluation import SwapEvaluation
@@ -22,11 +22,13 @@ K, NONZEROS = 3, 9
 EXACT = Descent(1e-8, 5000)
 
 
-def from_projections(seed: int) -> tuple[Problem, Ended]:
+def from_projections(seed: int) -> tuple[Problem, DescentResult]:
     """Return a small problem and where the path from projections ends."""
     X = archetypal_mixtures(12, 6, K, noise=0.05, random_state=seed).X
     problem = Problem(DataMatrix.of(X), 1.0, NONZEROS)
-    start = around(problem.rows, problem.rows.take(projections(problem.rows, K)))
+    start = from_archetypes(
+        problem.rows, problem.rows.take(successive_projections(problem.rows, K))
+    )
     return problem, Continuation(8, EXACT).run(problem, start)[1]
 
 
@@ -121,7 +123,7 @@ def test_codes_of_a_swap_are_those_of_cvxpy() -> None:
 def test_free_places_are_filled(weight: float) -> None:
     """||H||_0 < l: an entry enters, and none leaves."""
     X = archetypal_mixtures(12, 6, K, noise=0.05, random_state=3).X
-    start = around(DataMatrix.of(X), X[:K])
+    start = from_archetypes(DataMatrix.of(X), X[:K])
     fewer, more = (Problem(DataMatrix.of(X), weight, count) for count in (7, 9))
     ended = Continuation(2, Descent(1e-6)).run(fewer, start)[1]
     found = LocalSearch(100, Descent(1e-6)).run(more, ended)

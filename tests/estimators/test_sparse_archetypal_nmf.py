@@ -114,7 +114,7 @@ def test_units_do_not_matter(X: Array) -> None:
 
 
 def test_sparse_data_in_blocks(monkeypatch: pytest.MonkeyPatch, X: Array) -> None:
-    monkeypatch.setattr("thalweg.archetypes.data_matrix._BLOCK", 400)
+    monkeypatch.setattr("thalweg.archetypes.data_matrix._BLOCK_ENTRIES", 400)
     thin = np.where(X > 0.4, X, 0.0)
     options: dict[str, Any] = {"sparsity": 0.5, "start": "projections", "path": 2}
     dense = SparseArchetypalNMF(3, **options).fit(thin)

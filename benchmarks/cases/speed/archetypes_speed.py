@@ -20,7 +20,7 @@ from benchmarks.shared import blas_threads
 from benchmarks.shared.tables import number, table
 from thalweg.archetypes import DataMatrix, Problem
 from thalweg.archetypes.block_descent import Descent
-from thalweg.archetypes.initialisation import around, projections
+from thalweg.archetypes.initialisation import from_archetypes, successive_projections
 from thalweg.synthetic import archetypal_mixtures
 
 K, TURNS = 20, 30
@@ -32,7 +32,9 @@ def run(quick: bool) -> dict[str, Any]:
     X = archetypal_mixtures(200, n, K, noise=0.1, random_state=0).X
     problem = Problem(DataMatrix.of(X), 1.0, K * n // 2)
     with blas_threads.limit(1):
-        start = around(problem.rows, problem.rows.take(projections(problem.rows, K)))
+        start = from_archetypes(
+            problem.rows, problem.rows.take(successive_projections(problem.rows, K))
+        )
         here = Descent(max_sweeps=30).run(problem, start).point
         descent, times = Descent(), {"sweep": [], "products": []}
         for _ in range(TURNS):

@@ -31,7 +31,7 @@ from benchmarks.shared.timing import round_robin
 from thalweg import ORNMF, OnlineNMF, PetrelsADMM, RobustOnlineNMF, synthetic
 from thalweg.archetypes import DataMatrix, Problem
 from thalweg.archetypes.block_descent import Descent
-from thalweg.archetypes.initialisation import around, projections
+from thalweg.archetypes.initialisation import from_archetypes, successive_projections
 
 F, K, TURNS = 100, 10, 15
 Pair = tuple[Callable[[], Any], Callable[[], Any]]
@@ -165,7 +165,9 @@ def _sample_by_sample() -> Pair:
 def _archetypes() -> Pair:
     X = synthetic.archetypal_mixtures(100, 600, K, noise=0.1, random_state=0).X
     problem = Problem(DataMatrix.of(X), 1.0, K * 300)
-    start = around(problem.rows, problem.rows.take(projections(problem.rows, K)))
+    start = from_archetypes(
+        problem.rows, problem.rows.take(successive_projections(problem.rows, K))
+    )
     descent = Descent()
     here = Descent(max_sweeps=10).run(problem, start).point
     return (

@@ -1,4 +1,4 @@
-"""Exact archetypal analysis: archetypes inside of the data's hull."""
+"""Archetypal analysis: archetypes in the convex hull of the data."""
 
 from typing import NamedTuple
 
@@ -9,22 +9,22 @@ from thalweg.archetypes.data_matrix import DataMatrix
 from thalweg.archetypes.hull_projection import nearest_in_hull
 from thalweg.solvers.simplex import simplex_least_squares
 
-__all__ = ["Hull", "archetypal_analysis"]
+__all__ = ["ArchetypesInHull", "archetypal_analysis"]
 
 
-class Hull(NamedTuple):
-    """Archetypes T X that lie in the data's hull.
+class ArchetypesInHull(NamedTuple):
+    """Archetypes T X in the convex hull of the data.
 
     Attributes
     ----------
     T : array of shape (k, m)
-        How they are mixed from samples.
+        Weights of the samples in the archetypes.
     W : array of shape (m, k)
-        How samples are mixed from them.
+        Codes: weights of the archetypes in the samples.
     objective : float
         |X - W T X|^2.
     rounds : int
-        How many it took.
+        Number of iterations.
 
     Examples
     --------
@@ -43,22 +43,22 @@ class Hull(NamedTuple):
 
 def archetypal_analysis(
     rows: DataMatrix, T: Array, tol: float = 1e-6, max_rounds: int = 200
-) -> Hull:
+) -> ArchetypesInHull:
     """Minimise |X - W T X|^2 over W and T with rows in the simplex (A. Cutler, L. Breiman, 1994).
 
-    Codes are exact by an active set; then one archetype after the other is moved to the point of
-    the hull next to where its samples would have it (Y. Chen et al., 2014).
+    The codes are computed exactly by an active-set method. Then each archetype in turn is set to
+    the projection onto the convex hull of its unconstrained optimum (Y. Chen et al., 2014).
 
     Parameters
     ----------
     rows : DataMatrix
         The data.
     T : array of shape (k, m)
-        Where to begin.
+        Initial weights.
     tol : float
-        Relative decrease in a round at which to end.
+        Relative decrease of the objective in an iteration, at which to stop.
     max_rounds : int
-        Cap on the rounds.
+        Maximum number of iterations.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def archetypal_analysis(
             moved = rows.mixed(T[k : k + 1])[0]
             pull -= np.outer(W.T @ W[:, k], moved - Z[k])
             Z[k] = moved
-    return Hull(T, W, objective, round_)
+    return ArchetypesInHull(T, W, objective, round_)
 
 
 def _squares(rows: DataMatrix, W: Array, Z: Array) -> float:

@@ -1,4 +1,4 @@
-"""Block descent on (17) with extrapolation; it ends at a stationary point of Definition 2."""
+"""Block coordinate descent on (17) with extrapolation, to a stationary point of Definition 2."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,34 +16,38 @@ from thalweg.prox.top import Top
 from thalweg.solvers import Status
 from thalweg.solvers.simplex import simplex_least_squares
 
-__all__ = ["Descent", "Ended", "Watch", "nearest_sparse", "quadratic", "stationarity"]
+__all__ = ["Callback", "Descent", "DescentResult", "nearest_sparse", "quadratic", "stationarity"]
 
-# Passes over the support of H after a step on it; they cost k / m of the products with the data.
+# Coordinate passes over the support of H in a sweep. A pass costs k / m of a product with the data.
+# benchmarks: archetypes_speed
 _PASSES = 2
-# Share of the last move that is made again, and how it grows and falls.
-_AHEAD, _GROW, _CEILING_GROWS, _SHRINK = 0.5, 1.05, 1.02, 0.5
-# A swap has to lower the objective by this share.
-_WORTH = 1e-8
-# In a sweep on the way: passes over tall data that look for samples to join the hull's working
-# set, and steps on each row of T, whose supports can be large. To end, both are exact.
-_ROUNDS, _HULL_STEPS = 2, 30
+# Extrapolation: initial factor of the last move, its growth after a decrease of the objective, the
+# growth of its upper bound, and its reduction after an increase (A. M. S. Ang and N. Gillis, 2019).
+# benchmarks: archetypes_speed
+_INITIAL_EXTRAPOLATION, _GROWTH, _BOUND_GROWTH, _REDUCTION = 0.5, 1.05, 1.02, 0.5
+# Smallest decrease of the objective by a swap, in units of the objective.
+_MIN_SWAP_DECREASE = 1e-8
+# Hull projection in a sweep: iterations of the working set, and active-set steps for each row of T.
+# The last sweep has no such limits.
+# benchmarks: archetypes_speed
+_HULL_ROUNDS, _HULL_STEPS = 2, 30
 
-Watch = Callable[[Point], None]
+Callback = Callable[[Point], None]
 
 
-class Ended(NamedTuple):
-    """Where a descent ended.
+class DescentResult(NamedTuple):
+    """The result of a descent.
 
     Attributes
     ----------
     point : Point
-        The blocks and their objective.
+        The state and its objective.
     residual : float
-        How much one more step of (18) would change H, relative to its norm; W and T are exact.
+        Norm of a further step (18), relative to that of H; W and T are exact.
     sweeps, swaps : int
-        How many were made.
+        Numbers of sweeps and swaps.
     status : Status
-        Whether the residual is below the tolerance.
+        Whether the residual is at most ``tol``.
 
     Examples
     --------
@@ -64,7 +68,7 @@ class Ended(NamedTuple):
 
 
 def nearest_sparse(H: Array, nonzeros: int | None) -> Array:
-    """Return the nearest H >= 0 with so many nonzeros in all, P_l of [A].
+    """Project onto the matrices H >= 0 with at most ``nonzeros`` nonzeros: P_l of [A].
 
     Examples
     --------
@@ -82,21 +86,21 @@ def nearest_sparse(H: Array, nonzeros: int | None) -> Array:
 
 @dataclass(frozen=True)
 class Descent:
-    """Algorithm 1 of [A], with exact minimisation over W and T, and moves that are extrapolated.
+    """Minimise (17) by Algorithm 1 of [A], with exact steps on W and T and extrapolation.
 
-    A sweep takes a step (18) on H, at 1/L instead of 1/(2L), followed by exact minimisation over
-    one entry of the support after the other; then W and T are minimised over exactly. It
-    begins a little beyond the last move (A. M. S. Ang and N. Gillis, 2019), and is made again
-    without that where the objective rose: no sweep raises it.
+    A sweep takes a step (18) on H, with step size 1/L instead of 1/(2L), minimises over each entry
+    of the support in turn, and then minimises exactly over W and over T. It starts from an
+    extrapolation of the last two states (A. M. S. Ang and N. Gillis, 2019). If the objective
+    increases, the sweep is repeated without extrapolation; so it never increases.
 
     Parameters
     ----------
     tol : float
-        Residual at which to end.
+        Residual at which to stop.
     max_sweeps : int
-        Cap on the number of sweeps.
+        Maximum number of sweeps.
     swaps : bool
-        Whether nonzeros may change places with zeros after the steps on H.
+        Whether nonzeros may be swapped with zeros after the steps on H.
 
     Examples
     --------
@@ -114,28 +118,30 @@ class Descent:
     max_sweeps: int = 1000
     swaps: bool = True
 
-    def run(self, problem: Problem, state: State, watch: Watch | None = None) -> Ended:
-        """Descend from a state; ``watch`` is shown the point after each sweep."""
+    def run(
+        self, problem: Problem, state: State, callback: Callback | None = None
+    ) -> DescentResult:
+        """Descend from a state; ``callback`` gets the point after each sweep."""
         here, last = problem.at(state), state
-        ahead, ceiling, swaps, residual = _AHEAD, 1.0, 0, np.inf
-        settled = exact = False  # nothing moves; and W and T are exact
+        ahead, ceiling, swaps, residual = _INITIAL_EXTRAPOLATION, 1.0, 0, np.inf
+        settled = exact = False  # the residual is small; W and T are exact
         for sweep in range(1, self.max_sweeps + 1):
             plain = sweep == 1 or settled
             step = self._sweep(problem, here, last, 0.0 if plain else ahead, settled)
             quiet = step.residual <= self.tol and step.swaps == 0
-            if quiet and plain and exact:  # it began at the point itself, and did not leave it
-                return Ended(here, step.residual, sweep - 1, swaps, Status.CONVERGED)
+            if quiet and plain and exact:  # a sweep without extrapolation left the point unchanged
+                return DescentResult(here, step.residual, sweep - 1, swaps, Status.CONVERGED)
             if not plain and step.point.objective > here.objective:
-                ceiling, ahead = ahead, _SHRINK * ahead
+                ceiling, ahead = ahead, _REDUCTION * ahead
                 step = self._sweep(problem, here, here.state, 0.0, False)
             elif not plain:
-                ahead, ceiling = min(ceiling, _GROW * ahead), min(1.0, _CEILING_GROWS * ceiling)
+                ahead, ceiling = min(ceiling, _GROWTH * ahead), min(1.0, _BOUND_GROWTH * ceiling)
             last, here, residual = here.state, step.point, step.residual
             swaps += step.swaps
-            if watch is not None:
-                watch(here)
+            if callback is not None:
+                callback(here)
             settled, exact = quiet, settled
-        return Ended(here, residual, self.max_sweeps, swaps, Status.CAPPED)
+        return DescentResult(here, residual, self.max_sweeps, swaps, Status.CAPPED)
 
     def _sweep(
         self, problem: Problem, here: Point, last: State, ahead: float, exact: bool
@@ -145,27 +151,27 @@ class Descent:
             W, T = _beyond(W, last.W, ahead), _beyond(T, last.T, ahead)
         found, residual, swaps = self._archetypes(problem, here, W, T)
         if ahead:
-            # Entries that were not zero go on; no place becomes one.
+            # Only entries of both supports are extrapolated, so the support does not change.
             further = np.maximum(found + ahead * (found - H), 0.0)
             found = np.where((found > 0) & (H > 0), further, found)
         HX, HH = problem.rows.correlated(found), found @ found.T
         W, _ = simplex_least_squares(HH, HX.T, W)  # (19)
         if problem.weight:
-            limits = {} if exact else {"rounds": _ROUNDS, "steps": _HULL_STEPS}
+            limits = {} if exact else {"rounds": _HULL_ROUNDS, "steps": _HULL_STEPS}
             T, _ = nearest_in_hull(problem.rows, HX, T, **limits)  # (20)
         return _Step(problem.known(State(found, W, T), HX, HH), residual, swaps)
 
     def _archetypes(
         self, problem: Problem, here: Point, W: Array, T: Array
     ) -> tuple[Array, float, int]:
-        """Lower (17) over H; return it with the step's relative length and the swaps."""
+        """Decrease (17) over H; return H, the relative norm of its step, and the swaps."""
         Q, P = quadratic(problem, W, T)
         H, count = _proximal_step(Q, P, here.state.H, problem.nonzeros), 0
         residual = _relative(H - here.state.H, here.state.H)
         _kernels.sweep_supports(Q, P, H, _PASSES)
         if self.swaps and problem.nonzeros is not None:
             free = problem.nonzeros - int(np.count_nonzero(H))
-            H, count = swap_entries(Q, P, H, max(free, 0), _WORTH * here.objective)
+            H, count = swap_entries(Q, P, H, max(free, 0), _MIN_SWAP_DECREASE * here.objective)
             if count:
                 _kernels.sweep_supports(Q, P, H, 1)
         return H, residual, count
@@ -178,10 +184,10 @@ class _Step(NamedTuple):
 
 
 def stationarity(problem: Problem, state: State) -> float:
-    """Return how far one sweep of (18), (19), (20) moves a state: Definition 2 of [A].
+    """Return the norm of one sweep of (18), (19), (20) from a state: Definition 2 of [A].
 
-    The largest of the three moves, each relative to the norm of its block. Steps are 1/L, twice
-    those of [A]: what does not move then does not move with theirs either.
+    It is the largest of three moves, each relative to the norm of its block. Step sizes are 1/L,
+    twice those of [A]; a stationary point for the larger steps is one for the smaller steps, too.
 
     Examples
     --------
@@ -195,7 +201,7 @@ def stationarity(problem: Problem, state: State) -> float:
     H, W, T = state
     moved = _proximal_step(*quadratic(problem, W, T), H, problem.nonzeros)
     HX, HH = problem.rows.correlated(moved), moved @ moved.T
-    # The gradients of |X - W H|^2 / 2 are (W H - X) H', not minus that as printed.
+    # The gradient of |X - W H|^2 / 2 in W is (W H - X) H'; [A] prints the opposite sign.
     codes = _project(W - (W @ HH - HX.T) / _norm(HH))
     moves = [_relative(moved - H, H), _relative(codes - W, W)]
     if problem.weight:
@@ -226,12 +232,12 @@ def quadratic(problem: Problem, W: Array, T: Array) -> tuple[Array, Array]:
 
 
 def _proximal_step(Q: Array, P: Array, H: Array, nonzeros: int | None) -> Array:
-    """Return (18): the gradient step, then the nearest sparse nonnegative matrix."""
+    """Return (18): a gradient step, then the projection onto sparse nonnegative matrices."""
     return nearest_sparse(H - (Q @ H - P) / _norm(Q), nonzeros)
 
 
 def _norm(Q: Array) -> float:
-    """Return the largest eigenvalue of a positive semidefinite matrix, or 1 for zero."""
+    """Return the largest eigenvalue of a positive semidefinite matrix, or 1 if it is 0."""
     return float(np.linalg.eigvalsh(Q)[-1]) or 1.0
 
 
@@ -240,7 +246,7 @@ def _project(W: Array) -> Array:
 
 
 def _beyond(now: Array, before: Array, ahead: float) -> Array:
-    """Go on from the last move, and back into the simplex along the ray."""
+    """Extrapolate the last move, and scale the rows into the simplex."""
     moved = np.maximum(now + ahead * (now - before), 0.0)
     inside: Array = moved / moved.sum(axis=1, keepdims=True)
     return inside

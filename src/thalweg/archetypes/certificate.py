@@ -1,26 +1,26 @@
-"""How far from the best a start and the fit from it can be: Proposition 5 of [A]."""
+"""Upper bound of the suboptimality of a fit, from its initial state: Proposition 5 of [A]."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from thalweg.archetypes.objective import Problem, State
-from thalweg.archetypes.outer_approximation import Found, relative_gap
+from thalweg.archetypes.outer_approximation import OuterResult, relative_gap
 
 __all__ = ["Certificate"]
 
 
 class Certificate(NamedTuple):
-    """A lower bound on (22) with its gap, and the objective (17) of the start.
+    """A lower bound of (22) with its gap, and the objective (17) of the initial state.
 
     Attributes
     ----------
     bound : float
-        No H with so many nonzeros has D(H, X) below this.
+        Lower bound of D(H, X) for all H with the given number of nonzeros.
     gap : float
-        Relative gap between the bound and the best H found for (22), OG of [A].
+        Relative gap between the bound and the best H found for (22): OG of [A].
     start : float
-        (17) at the start.
+        Value of (17) at the initial state.
 
     Examples
     --------
@@ -34,18 +34,20 @@ class Certificate(NamedTuple):
     start: float
 
     @classmethod
-    def of(cls, problem: Problem, start: State, plain: Found, anchored: Found) -> "Certificate":
-        """Take the bound of (22) itself; points of both runs are feasible for it."""
+    def of(
+        cls, problem: Problem, start: State, plain: OuterResult, anchored: OuterResult
+    ) -> "Certificate":
+        """Return the certificate of two runs: the bound of ``plain``, the best point of both."""
         size = float(problem.rows.squares.max(initial=0.0))
         gap = relative_gap(min(plain.upper, anchored.upper), plain.lower, size)
         return cls(plain.lower, gap, problem.at(start).objective)
 
     def guarantee(self, weight: float, objective: float) -> float:
-        """Return the right-hand side of (29), a bound on (objective - minimum) / objective.
+        """Return the right-hand side of (29), an upper bound of (objective - minimum) / objective.
 
-        (29) has D(X, S) + weight OG D(S, X) over weight (1 - OG) D(S, X) for a start S, which is
-        (Phi(S) - weight bound) / (weight bound). It needs an objective that is not above Phi(S),
-        and the larger of both is taken.
+        (29) is (D(X, S) + weight OG D(S, X)) / (weight (1 - OG) D(S, X)) for an initial state S,
+        which equals (Phi(S) - weight bound) / (weight bound). It requires an objective of at most
+        Phi(S); here the larger of both is used.
         """
         least = weight * self.bound
         return (max(self.start, objective) - least) / least if least > 0.0 else np.inf

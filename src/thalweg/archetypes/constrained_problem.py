@@ -1,26 +1,30 @@
-"""The constrained form (3) of [A]: every sample within a distance of the archetypes' hull.
+"""The constrained form (3) of [A], with a bound on the distance of each sample.
 
     min  |H - T X|^2   over H >= 0 with few nonzeros, T and W with rows in the simplex
                        subject to |x_i - w_i H| <= alpha for every sample i
 
-With a multiplier mu_i for each sample, the Lagrangian is (17) with weight 1 and emphasis mu_i.
+With Lagrange multipliers mu_i, the Lagrangian is (17) with weight 1 and emphasis mu_i.
 """
 
 from dataclasses import replace
 
 from thalweg import _kernels
-from thalweg.archetypes.block_descent import Descent, Watch, nearest_sparse, quadratic
+from thalweg.archetypes.block_descent import Callback, Descent, nearest_sparse, quadratic
 from thalweg.archetypes.data_matrix import DataMatrix
 from thalweg.archetypes.hull_projection import nearest_in_hull
-from thalweg.archetypes.lagrange_multipliers import HOPELESS, Constrained, MultiplierSearch
+from thalweg.archetypes.lagrange_multipliers import (
+    MAX_MULTIPLIER,
+    ConstrainedResult,
+    MultiplierSearch,
+)
 from thalweg.archetypes.objective import State
 from thalweg.solvers.simplex import simplex_least_squares
 
-__all__ = ["Constrained", "solve_constrained"]
+__all__ = ["ConstrainedResult", "solve_constrained"]
 
-# Sweeps of the descent between two changes of the multipliers; and, while W stays, changes of the
-# multipliers between two solutions for W, with passes over the support at each.
-_SWEEPS, _CHANGES, _PASSES = 2, 20, 3
+# First stage: sweeps of the descent between two updates of the multipliers. Second stage: updates
+# of the multipliers between two solutions for W, and coordinate passes over the support after each.
+_SWEEPS, _UPDATES, _PASSES = 2, 20, 3
 
 
 def solve_constrained(
@@ -29,69 +33,76 @@ def solve_constrained(
     alpha: float,
     nonzeros: int | None = None,
     descent: Descent | None = None,
-    watch: Watch | None = None,
-) -> Constrained:
-    """Return archetypes near the data's hull with every sample within ``alpha`` of theirs.
+    callback: Callback | None = None,
+) -> ConstrainedResult:
+    """Solve (3): archetypes near the convex hull, with all samples within ``alpha`` of theirs.
 
-    Multipliers of samples beyond ``alpha`` grow, others fall, each by the factor d_i / alpha. In
-    the first stage the descent goes on from change to change, with the support free. (3) is not
-    convex, and where no multipliers have a feasible minimum this goes to and fro. So in a second
-    stage W stays for a while: over H and T the problem is convex then, and each new W, nearest to
-    the samples, leaves more room. The best feasible point of both is returned. That none was
-    found does not prove that there is none.
+    The multiplier of each sample is multiplied by d_i / alpha, with d_i its distance. In the first
+    stage the descent alternates with updates of the multipliers, and the support may change. (3) is
+    not convex; if no multipliers have a feasible minimum, this stage oscillates. In the second
+    stage W is fixed for several updates: the problem is then convex in H and T, and each new W
+    reduces the distances. The best feasible point of both stages is returned. A failure does not
+    prove that (3) is infeasible.
 
     Parameters
     ----------
     rows : DataMatrix
         The data.
     state : State
-        Where to begin.
+        Initial state.
     alpha : float
-        The largest distance allowed.
+        Largest allowed distance of a sample from the hull of the archetypes.
     nonzeros : int, optional
-        The most that H may have.
+        Largest number of nonzeros of H.
     descent : Descent, optional
-        The sweeps of the first stage; its cap holds for each of the two.
-    watch : callable, optional
-        Is shown the point after each sweep, with its Lagrangian as the objective.
+        The descent of the first stage; its ``max_sweeps`` limits each of the two stages.
+    callback : callable, optional
+        Gets the point after each sweep, with the Lagrangian as its objective.
+
+    Returns
+    -------
+    ConstrainedResult
+        The best point.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thalweg.archetypes import DataMatrix
     >>> from thalweg.archetypes.constrained_problem import solve_constrained
-    >>> from thalweg.archetypes.initialisation import around
+    >>> from thalweg.archetypes.initialisation import from_archetypes
     >>> rows = DataMatrix.of(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
-    >>> found = solve_constrained(rows, around(rows, np.eye(2)), alpha=1e-3)
+    >>> found = solve_constrained(rows, from_archetypes(rows, np.eye(2)), alpha=1e-3)
     >>> found.feasible, bool(found.distance < 1e-6)
     (True, True)
     """
     descent = descent or Descent()
     search = MultiplierSearch(rows, nonzeros, alpha)
     state = state._replace(H=nearest_sparse(state.H, nonzeros))
-    _with_the_descent(search, state, descent, watch)
-    _with_codes_held(search, search.best.state, descent.max_sweeps, watch)
+    _with_the_descent(search, state, descent, callback)
+    _with_codes_held(search, search.best.state, descent.max_sweeps, callback)
     return search.best
 
 
 def _with_the_descent(
-    search: MultiplierSearch, state: State, descent: Descent, watch: Watch | None
+    search: MultiplierSearch, state: State, descent: Descent, callback: Callback | None
 ) -> None:
     short = replace(descent, max_sweeps=_SWEEPS)
     for _ in range(-(-descent.max_sweeps // _SWEEPS)):
-        point = short.run(search.problem(), state, watch).point
+        point = short.run(search.problem(), state, callback).point
         state = search.visit(point)
-        if search.done or search.multipliers.max() > HOPELESS:
+        if search.done or search.multipliers.max() > MAX_MULTIPLIER:
             break
         search.press(search.distances(state))
 
 
-def _with_codes_held(search: MultiplierSearch, state: State, cap: int, watch: Watch | None) -> None:
+def _with_codes_held(
+    search: MultiplierSearch, state: State, cap: int, callback: Callback | None
+) -> None:
     search.begin()
-    for _ in range(-(-cap // _CHANGES)):
+    for _ in range(-(-cap // _UPDATES)):
         H, W, T = state
-        for change in range(_CHANGES):
-            if change:
+        for update in range(_UPDATES):
+            if update:
                 search.press(search.distances(State(H, W, T)))
             Q, P = quadratic(search.problem(), W, T)
             H = H.copy()
@@ -101,8 +112,8 @@ def _with_codes_held(search: MultiplierSearch, state: State, cap: int, watch: Wa
         HH = H @ H.T
         W, _ = simplex_least_squares(HH, HX.T, W)
         point = search.problem().known(State(H, W, T), HX, HH)
-        if watch is not None:
-            watch(point)
+        if callback is not None:
+            callback(point)
         state = search.visit(point)
         if search.done:
             break

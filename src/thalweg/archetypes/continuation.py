@@ -1,4 +1,4 @@
-"""Continuation: from a large weight, where the problem is nearly convex, to the one at hand."""
+"""Continuation in the weight: from a large one, with a nearly convex problem, to the given one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -7,31 +7,32 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes.block_descent import Descent, Ended, Watch, nearest_sparse
+from thalweg.archetypes.block_descent import Callback, Descent, DescentResult, nearest_sparse
 from thalweg.archetypes.data_matrix import DataMatrix
 from thalweg.archetypes.objective import Problem, State
 
-__all__ = ["Continuation", "Refill", "Stop", "weights_down_to"]
+__all__ = ["Continuation", "PathPoint", "Refill", "weights_down_to"]
 
-# The weight to begin with, [A] 4.2; and the last one before 0, which no ratio leads to.
-_LARGE, _SMALL = 30.0, 0.03
+# First weight of a path ([A] 4.2), and the last one before 0, which a geometric sequence does not
+# reach.
+_FIRST_WEIGHT, _LAST_WEIGHT_BEFORE_ZERO = 30.0, 0.03
 
 
-class Stop(NamedTuple):
-    """One problem of a path, and what was found for it.
+class PathPoint(NamedTuple):
+    """The solution for one weight of a path.
 
     Attributes
     ----------
     weight : float
         Lambda of [A].
     nonzeros : int or None
-        The most that H may have.
+        Limit on the nonzeros of H.
     objective : float
-        (17) with these.
+        Value of (17).
     components : array of shape (k, n)
         H.
     sweeps, swaps : int
-        How many it took.
+        Numbers of sweeps and swaps.
 
     Examples
     --------
@@ -50,15 +51,15 @@ class Stop(NamedTuple):
     swaps: int
 
     @classmethod
-    def of(cls, problem: Problem, ended: Ended) -> "Stop":
-        """Note where a descent ended."""
+    def of(cls, problem: Problem, ended: DescentResult) -> "PathPoint":
+        """Return the record of a descent."""
         found = ended.point
         sizes = (ended.sweeps, ended.swaps)
         return cls(problem.weight, problem.nonzeros, found.objective, found.state.H, *sizes)
 
 
 def weights_down_to(weight: float, count: int) -> list[float]:
-    """Return so many weights from 30 to the given one, in equal ratios.
+    """Return ``count`` weights from 30 to the given one, in geometric progression.
 
     Examples
     --------
@@ -69,8 +70,8 @@ def weights_down_to(weight: float, count: int) -> list[float]:
     if count == 1:
         return [weight]
     if weight == 0.0:
-        return [*np.geomspace(_LARGE, _SMALL, count - 1).tolist(), 0.0]
-    return [*np.geomspace(max(_LARGE, weight), weight, count)[:-1].tolist(), weight]
+        return [*np.geomspace(_FIRST_WEIGHT, _LAST_WEIGHT_BEFORE_ZERO, count - 1).tolist(), 0.0]
+    return [*np.geomspace(max(_FIRST_WEIGHT, weight), weight, count)[:-1].tolist(), weight]
 
 
 Refill = Callable[[DataMatrix, State], DataMatrix]
@@ -82,16 +83,16 @@ def _unchanged(rows: DataMatrix, _: State) -> DataMatrix:
 
 @dataclass(frozen=True)
 class Continuation:
-    """Solves (17) along falling weights, each from the solution before.
+    """Solve (17) for decreasing weights, each from the solution of the last one.
 
     Parameters
     ----------
     count : int
-        Number of weights; 1 for the last one alone.
+        Number of weights; 1 for the given weight only.
     descent : Descent
-        How each problem is solved; the last one to its tolerance.
+        The descent for each weight; the last one runs to its tolerance.
     short : int
-        Cap on the sweeps of each problem but the last.
+        Maximum number of sweeps for each weight but the last.
 
     Examples
     --------
@@ -113,22 +114,22 @@ class Continuation:
         self,
         problem: Problem,
         state: State,
-        watch: Watch | None = None,
+        callback: Callback | None = None,
         refill: Refill = _unchanged,
-    ) -> tuple[tuple[Stop, ...], Ended, DataMatrix]:
-        """Go from a state to the problem; ``refill`` may renew the data between two stops.
+    ) -> tuple[tuple[PathPoint, ...], DescentResult, DataMatrix]:
+        """Solve the problem from a state; ``refill`` may impute the data after each weight.
 
-        Returned are the stops, how the last one ended, and its data.
+        Returns the points of the path, the result of the last descent, and its data.
         """
-        rows, stops = problem.rows, list[Stop]()
+        rows, stops = problem.rows, list[PathPoint]()
         for weight in weights_down_to(problem.weight, self.count):
             last = len(stops) == self.count - 1
             descent = self.descent if last else replace(self.descent, max_sweeps=self.short)
             state = state._replace(H=nearest_sparse(state.H, problem.nonzeros))
             goal = Problem(rows, weight, problem.nonzeros)
-            ended = descent.run(goal, state, watch)
+            ended = descent.run(goal, state, callback)
             state = ended.point.state
-            stops.append(Stop.of(goal, ended))
+            stops.append(PathPoint.of(goal, ended))
             if not last:
                 rows = refill(rows, state)
         return tuple(stops), ended, rows

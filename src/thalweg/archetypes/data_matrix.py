@@ -1,4 +1,4 @@
-"""The data as the maths sees them: a matrix that is multiplied, a block of rows at a time."""
+"""A dense or sparse data matrix, with products computed in blocks of rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,15 +12,17 @@ from thalweg._typing import Array
 
 __all__ = ["DataMatrix"]
 
-# Entries of a block; sparse data with more of them are made dense a block at a time.
-_BLOCK = 2**24
-# Samples up to which their inner products are kept: a small multiple of the data themselves.
-_GRAM = 1024
+# Entries of a block (128 MB). Larger sparse matrices are made dense in blocks.
+# speed and memory only: results do not depend on it
+_BLOCK_ENTRIES = 2**24
+# Number of samples up to which the Gram matrix X X' is kept (8 MB) even if it is larger than X.
+# speed and memory only
+_MAX_GRAM_SAMPLES = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class DataMatrix:
-    """A matrix X (m, n) in float64, dense or CSR, and its products.
+    """A matrix X (m, n) in float64, dense or in CSR format, and its products.
 
     Examples
     --------
@@ -34,8 +36,8 @@ class DataMatrix:
 
     @classmethod
     def of(cls, X: Any) -> "DataMatrix":
-        """Take in a matrix; a sparse one that fits into a block becomes dense."""
-        if sparse.issparse(X) and X.shape[0] * X.shape[1] > _BLOCK:
+        """Convert a matrix; a sparse one that fits into a block becomes dense."""
+        if sparse.issparse(X) and X.shape[0] * X.shape[1] > _BLOCK_ENTRIES:
             return cls(sparse.csr_array(X, dtype=np.float64))
         dense = X.toarray() if sparse.issparse(X) else X
         return cls(np.ascontiguousarray(dense, dtype=np.float64))
@@ -47,21 +49,21 @@ class DataMatrix:
         return int(m), int(n)
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Yield the rows, dense, with their place; the same blocks whatever the form of X."""
+        """Yield dense blocks of rows with their slices, the same for dense and sparse X."""
         m, n = self.shape
-        size = max(1, _BLOCK // n)
+        size = max(1, _BLOCK_ENTRIES // n)
         for begin in range(0, m, size):
             where = slice(begin, min(begin + size, m))
             yield where, self.take(where)
 
     def take(self, index: Any) -> Array:
-        """Return some rows, dense."""
+        """Return the selected rows as a dense array."""
         rows = self.X[index]
         chosen: Array = rows.toarray() if sparse.issparse(rows) else rows
         return chosen
 
     def columns(self, index: list[int]) -> Array:
-        """Return some columns, dense, of shape (m, number)."""
+        """Return the selected columns as a dense array."""
         columns = self.X[:, index]
         chosen: Array = columns.toarray() if sparse.issparse(columns) else columns
         return chosen
@@ -71,7 +73,7 @@ class DataMatrix:
         return np.hstack([H @ block.T for _, block in self.blocks()])
 
     def mixed(self, T: Array) -> Array:
-        """Return T X (k, n); samples that have no weight in any row are left out."""
+        """Return T X (k, n), without reading samples of weight 0."""
         used = np.flatnonzero(T.any(axis=0))
         if 2 * len(used) < T.shape[1]:
             few: Array = T[:, used] @ self.take(used)
@@ -94,10 +96,7 @@ class DataMatrix:
 
     @cached_property
     def gram(self) -> Array | None:
-        """X X', or None when it would be much larger than the data."""
-        return self.correlated(self.X) if self._few else None
-
-    @property
-    def _few(self) -> bool:
+        """X X', or None if it would be much larger than the data."""
         m, n = self.shape
-        return isinstance(self.X, np.ndarray) and m <= max(_GRAM, n)
+        small = isinstance(self.X, np.ndarray) and m <= max(_MAX_GRAM_SAMPLES, n)
+        return self.correlated(self.X) if small else None

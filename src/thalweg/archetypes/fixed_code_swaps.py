@@ -1,4 +1,4 @@
-"""Local search: entries of the archetypes that change places with zeros, [A] 4.3."""
+"""Local search with fixed codes: swap nonzeros of the archetypes with zeros, [A] 4.3."""
 
 import numpy as np
 
@@ -9,18 +9,17 @@ __all__ = ["swap_entries"]
 
 
 def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple[Array, int]:
-    """Lower tr(H'QH) - 2 <P, H> by moving nonzeros to better places; H >= 0 is kept.
+    """Decrease tr(H'QH) - 2 <P, H> over H >= 0 by swapping nonzeros with zeros.
 
-    An entry h of slope g that leaves costs q h^2 - 2 h g, q its diagonal entry of Q; one that
-    enters at its best value -g/q gains g^2/q ([A] (34)). These numbers are exact for all entries
-    at once, and add up over columns. So each column offers its cheapest entry to leave and its
-    best one to enter ([A] (35) and (36) offer one of each in all), and they are paired, best with
-    cheapest, while a pair gains more than ``least``. Where a column does both, what enters gains
-    even more, since nothing in Q is negative. ``free`` entries may enter without any leaving.
+    Removing an entry h with derivative g increases the objective by q h^2 - 2 h g, where q is its
+    diagonal entry of Q. Adding an entry at its optimal value -g/q decreases it by g^2/q ([A] (34)).
+    These changes are exact and add up over columns. So each column proposes its best entry to
+    remove and its best entry to add ([A] (35) and (36) propose one of each in all), and they are
+    paired in order while a pair gains more than ``least``. If both are in one column, the gain is
+    even larger, since Q is nonnegative. ``free`` entries may be added without a removal.
 
-    Two entries of one column depend on each other by Q, so that the cheapest to leave and the best
-    to enter need not be the best pair. All pairs are looked at in every column that is left, and
-    the best one changes places.
+    Two entries of one column are coupled by Q, so the best removal and the best addition need not
+    be the best pair. In each remaining column all pairs are compared, and the best one is swapped.
 
     Parameters
     ----------
@@ -31,16 +30,16 @@ def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple
     H : array of shape (k, n)
         The archetypes; not modified.
     free : int
-        How many nonzeros may be added.
+        Number of nonzeros that may be added.
     least : float
-        What a pair has to gain at least.
+        Smallest gain of a swap.
 
     Returns
     -------
     H : array of shape (k, n)
         The archetypes after the swaps.
     count : int
-        How many entries entered.
+        Number of added entries.
 
     Examples
     --------
@@ -63,7 +62,7 @@ def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple
     moved = H.copy()
     moved[out[leave], leave] = 0.0
     rows = into[enter]
-    # Of the entries of an entering column one may just have gone; its share of the slope too.
+    # If another entry of the same column was removed, its part of the slope is removed, too.
     gone = Q[rows, out[enter]] * (H[out[enter], enter] - moved[out[enter], enter])
     moved[rows, enter] = (gone - slopes[rows, enter]) / np.diag(Q)[rows]
     busy = np.zeros(n, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""The nearest point of the data's hull, which few samples span."""
+"""Projection onto the convex hull of the data."""
 
 import numpy as np
 
@@ -8,10 +8,11 @@ from thalweg.solvers.simplex import simplex_least_squares
 
 __all__ = ["nearest_in_hull"]
 
-# Samples that may join a working set for each point and round.
-_JOIN = 4
-# A slope below all others by this share of the problem's size calls a sample into the set.
-_TOL = 1e-9
+# Samples that are added to the working set for each point in an iteration.
+# speed only: the projection does not depend on it
+_SAMPLES_PER_POINT = 4
+# Optimality gap above which samples are added, in units of the largest |x|^2.
+_GAP_TOL = 1e-9
 
 
 def nearest_in_hull(
@@ -22,11 +23,11 @@ def nearest_in_hull(
     rounds: int = 100,
     steps: int | None = None,
 ) -> tuple[Array, Array]:
-    """Return argmin_T |H - T X| over T with rows in the simplex, [A] (20), (33).
+    """Compute argmin_T |H - T X| over T with rows in the simplex: [A] (20), (33).
 
-    With few samples all inner products are at hand, and the solution is exact. With many, only
-    a working set of them is looked at: samples with weight, and those whose slope shows that
-    they would lower the distance. A round costs one pass over the data; no round raises it.
+    If the Gram matrix X X' is available, the solution is exact. Otherwise the problem is solved on
+    a working set of samples: those with nonzero weight, and those with the most negative
+    derivatives. Each iteration takes one pass over the data and does not increase the distance.
 
     Parameters
     ----------
@@ -35,18 +36,18 @@ def nearest_in_hull(
     HX : array of shape (k, m)
         H X'.
     T : array of shape (k, m), optional
-        Where to begin; by default at a sample for each point.
+        Initial weights; by default the nearest sample of each point.
     rounds : int
-        Cap on the rounds with a working set.
+        Maximum number of iterations with a working set.
     steps : int, optional
-        Cap on the steps of each row in a round.
+        Maximum number of active-set steps for each row in an iteration.
 
     Returns
     -------
     T : array of shape (k, m)
-        The weights.
+        Weights.
     gaps : array of shape (k,)
-        How far |H - T X|^2 / 2 is from its minimum at most.
+        Upper bounds of |H - T X|^2 / 2 minus its minimum.
 
     Examples
     --------
@@ -68,11 +69,10 @@ def nearest_in_hull(
         T = _solve(rows, HX, T, active, steps)
         slopes = rows.correlated(rows.mixed(T)) - HX
         gaps = np.max(slopes, axis=1, where=T > 0.0, initial=-np.inf) - slopes.min(axis=1)
-        joined = _callers(slopes, gaps, _TOL * float(rows.squares.max(initial=0.0)))
-        more = np.union1d(np.flatnonzero(T.any(axis=0)), joined)
-        if round_ + 1 >= rounds or len(np.setdiff1d(joined, active)) == 0:
+        added = _steepest(slopes, gaps, _GAP_TOL * float(rows.squares.max(initial=0.0)))
+        if round_ + 1 >= rounds or len(np.setdiff1d(added, active)) == 0:
             break
-        active = more
+        active = np.union1d(np.flatnonzero(T.any(axis=0)), added)
     return T, np.maximum(gaps, 0.0)
 
 
@@ -84,8 +84,8 @@ def _solve(rows: DataMatrix, HX: Array, T: Array, active: Indices, steps: int | 
     return T
 
 
-def _callers(slopes: Array, gaps: Array, floor: float) -> Indices:
-    """Return the samples with the least slopes of each row that is not done."""
-    count = min(_JOIN, slopes.shape[1])
+def _steepest(slopes: Array, gaps: Array, floor: float) -> Indices:
+    """Return the samples with the smallest derivatives, for each row with a gap above ``floor``."""
+    count = min(_SAMPLES_PER_POINT, slopes.shape[1])
     best = np.argpartition(slopes, count - 1, axis=1)[:, :count]
     return np.unique(best[gaps > floor])

@@ -1,4 +1,4 @@
-"""Where to begin: zero, successive projections, samples, chance, or given archetypes."""
+"""Initial states: zero, selected samples, or given archetypes."""
 
 import numpy as np
 
@@ -8,14 +8,26 @@ from thalweg.archetypes.hull_projection import nearest_in_hull
 from thalweg.archetypes.objective import State
 from thalweg.solvers.simplex import simplex_least_squares
 
-__all__ = ["around", "drawn", "furthest_sum", "projections", "robust_projections", "zero"]
+__all__ = [
+    "from_archetypes",
+    "furthest_sum",
+    "random_samples",
+    "robust_successive_projections",
+    "successive_projections",
+    "zero",
+]
+
+# A squared norm below this share of the largest one is a rounding error.
+_ROUNDING = 1e-12
+# Number of samples that the furthest-sum method replaces (Morup and Hansen, 2012).
+_MAX_REPLACED = 10
 
 
 def zero(rows: DataMatrix, k: int) -> State:
-    """Return H = 0, with all weight of W and T on the first archetype and sample.
+    """Return H = 0, with all weight of W and T on the first archetype and the first sample.
 
-    [A] leaves W and T open. Equal weights would be no start: archetypes that begin alike stay
-    alike; here each next sweep splits off one more.
+    [A] does not define W and T. With uniform weights all archetypes would stay equal; here each
+    sweep separates one more archetype from the rest.
 
     Examples
     --------
@@ -31,15 +43,15 @@ def zero(rows: DataMatrix, k: int) -> State:
     return State(np.zeros((k, n)), W, T)
 
 
-def around(rows: DataMatrix, H: Array) -> State:
-    """Return given archetypes with their best codes and hull points.
+def from_archetypes(rows: DataMatrix, H: Array) -> State:
+    """Return the state of given archetypes, with optimal codes and hull points.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thalweg.archetypes import DataMatrix
-    >>> from thalweg.archetypes.initialisation import around
-    >>> around(DataMatrix.of(np.array([[0.25, 0.75]])), np.eye(2)).W
+    >>> from thalweg.archetypes.initialisation import from_archetypes
+    >>> from_archetypes(DataMatrix.of(np.array([[0.25, 0.75]])), np.eye(2)).W
     array([[0.25, 0.75]])
     """
     HX = rows.correlated(H)
@@ -48,23 +60,23 @@ def around(rows: DataMatrix, H: Array) -> State:
     return State(H, W, T)
 
 
-def projections(rows: DataMatrix, k: int) -> Indices:
-    """Return k samples by successive projections (M. C. U. Araujo et al., 2001).
+def successive_projections(rows: DataMatrix, k: int) -> Indices:
+    """Select k samples by the successive projection algorithm (M. C. U. Araujo et al., 2001).
 
-    The largest sample is taken and projected out of all others, k times. When nothing is left
-    over the samples are repeated.
+    In each of k steps, the sample with the largest norm is selected, and all samples are projected
+    onto its orthogonal complement. If all projections are 0, the selected samples are repeated.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thalweg.archetypes import DataMatrix
-    >>> from thalweg.archetypes.initialisation import projections
-    >>> projections(DataMatrix.of(np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 2.0]])), 2)
+    >>> from thalweg.archetypes.initialisation import successive_projections
+    >>> successive_projections(DataMatrix.of(np.array([[3.0, 0.0], [2.0, 1.0], [0.0, 2.0]])), 2)
     array([0, 2])
     """
     left, chosen = rows.squares.copy(), list[int]()
     basis: Array = np.empty((0, rows.shape[1]))
-    floor = 1e-12 * left.max(initial=0.0)
+    floor = _ROUNDING * left.max(initial=0.0)
     while len(chosen) < min(k, rows.shape[0]):
         best = int(np.argmax(left))
         if left[best] <= floor:
@@ -76,24 +88,24 @@ def projections(rows: DataMatrix, k: int) -> Indices:
     return np.resize(np.array(chosen or [0], dtype=np.intp), k)
 
 
-def robust_projections(rows: DataMatrix, k: int, near: int = 5) -> Array:
-    """Return archetypes by successive projections, each the mean of samples next to the extreme.
+def robust_successive_projections(rows: DataMatrix, k: int, near: int = 5) -> Array:
+    """Compute k archetypes by successive projections, each a mean of extreme samples.
 
-    One noisy sample is a poor vertex; the ``near`` samples that reach farthest into the same
-    direction are nearly as extreme, and their mean has less noise (after N. Gillis, 2019).
+    A single noisy sample is a poor vertex. The mean of the ``near`` samples that are most extreme
+    in the same direction has less noise (after N. Gillis, 2019).
 
     Examples
     --------
     >>> import numpy as np
     >>> from thalweg.archetypes import DataMatrix
-    >>> from thalweg.archetypes.initialisation import robust_projections
+    >>> from thalweg.archetypes.initialisation import robust_successive_projections
     >>> X = np.array([[3.0, 0.0], [2.8, 0.0], [1.0, 0.0], [0.5, 0.0]])
-    >>> robust_projections(DataMatrix.of(X), 1, near=2)
+    >>> robust_successive_projections(DataMatrix.of(X), 1, near=2)
     array([[2.9, 0. ]])
     """
     left, found = rows.squares.copy(), list[Array]()
     basis: Array = np.empty((0, rows.shape[1]))
-    floor = 1e-12 * left.max(initial=0.0)
+    floor = _ROUNDING * left.max(initial=0.0)
     near = min(near, max(1, rows.shape[0] // (2 * k)))
     while len(found) < min(k, rows.shape[0]) and left.max() > floor:
         vertex = rows.take([int(np.argmax(left))])[0]
@@ -109,10 +121,10 @@ def robust_projections(rows: DataMatrix, k: int, near: int = 5) -> Array:
 
 
 def furthest_sum(rows: DataMatrix, k: int, rng: np.random.Generator) -> Indices:
-    """Return k samples far from one another (M. Morup and L. K. Hansen, 2012).
+    """Select k distant samples (M. Morup and L. K. Hansen, 2012).
 
-    Each next one has the largest sum of distances to those before; then the first ones, which
-    had little to go by, are chosen anew.
+    Each sample has the largest sum of distances to those selected before. Then the first ones,
+    up to 10, are replaced in the same way.
 
     Examples
     --------
@@ -126,7 +138,7 @@ def furthest_sum(rows: DataMatrix, k: int, rng: np.random.Generator) -> Indices:
     m = rows.shape[0]
     chosen = [int(rng.integers(m))]
     total = _distances(rows, chosen[0])
-    for turn in range(1, k + min(k, 10)):
+    for turn in range(1, k + min(k, _MAX_REPLACED)):
         if turn >= k:
             total -= _distances(rows, chosen.pop(0))
         allowed = np.where(np.isin(np.arange(m), chosen), -np.inf, total)
@@ -135,15 +147,15 @@ def furthest_sum(rows: DataMatrix, k: int, rng: np.random.Generator) -> Indices:
     return np.array(chosen, dtype=np.intp)
 
 
-def drawn(rows: DataMatrix, k: int, rng: np.random.Generator) -> Indices:
-    """Return k samples by chance, each once as long as there are enough.
+def random_samples(rows: DataMatrix, k: int, rng: np.random.Generator) -> Indices:
+    """Select k random samples, without repetition if there are enough.
 
     Examples
     --------
     >>> import numpy as np
     >>> from thalweg.archetypes import DataMatrix
-    >>> from thalweg.archetypes.initialisation import drawn
-    >>> sorted(drawn(DataMatrix.of(np.eye(3)), 3, np.random.default_rng(0)).tolist())
+    >>> from thalweg.archetypes.initialisation import random_samples
+    >>> sorted(random_samples(DataMatrix.of(np.eye(3)), 3, np.random.default_rng(0)).tolist())
     [0, 1, 2]
     """
     m = rows.shape[0]
@@ -152,7 +164,7 @@ def drawn(rows: DataMatrix, k: int, rng: np.random.Generator) -> Indices:
 
 
 def _orthogonalised(basis: Array, x: Array) -> Array:
-    for _ in range(2):  # twice is enough against rounding
+    for _ in range(2):  # "twice is enough" (Kahan and Parlett) against rounding errors
         x = x - basis.T @ (basis @ x)
     return np.vstack([basis, x / np.linalg.norm(x)])
 

@@ -1,38 +1,38 @@
-"""Local search: swaps that are valued after the codes were solved again, Algorithm 3 of [A]."""
+"""Local search with swaps that are evaluated at optimal codes: Algorithm 3 of [A]."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.archetypes.block_descent import Descent, Ended, Watch, quadratic
+from thalweg.archetypes.block_descent import Callback, Descent, DescentResult, quadratic
 from thalweg.archetypes.objective import Point, Problem
 from thalweg.archetypes.swap_candidates import candidates
 from thalweg.archetypes.swap_evaluation import SwapEvaluation
 
 __all__ = ["LocalSearch"]
 
-# A swap has to lower the objective by more than rounding does, as a share of |X|^2.
+# Rounding error of the objective, in units of |X|^2; a swap must decrease it by more.
 _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
 class LocalSearch:
-    """Algorithm 3 of [A], followed by the descent, until neither lowers (17).
+    """Alternate Algorithm 3 of [A] and the descent until neither decreases (17).
 
-    An entry of H leaves the support, another enters it at t, and W, T and t are minimised over
-    in turns, (32) to (34). If (17) is lower then, the swap is made; if not, H, W and T stay as
-    they were. [A] tries one pair, (35) and (36). Here the best pairs by their change at fixed W
-    and T follow; with as many trials as there are pairs no improving swap is left. A swap has to
-    lower (17) by the share ``descent.tol``.
+    One entry of H leaves the support and another enters it with value t; then W, T and t are
+    minimised over in turn, (32) to (34). The swap is kept if (17) decreases by more than the share
+    ``descent.tol``. [A] tries one pair of entries, (35) and (36). Here the pairs with the largest
+    decrease at fixed W and T are also tried; with as many trials as pairs, the result has no
+    improving swap.
 
     Parameters
     ----------
     trials : int
-        Pairs that are tried at a time, besides that of (35) and (36). The search ends when none
-        of them is an improvement.
+        Number of pairs tried in addition to that of (35) and (36). The search stops when none
+        of them improves the objective.
     descent : Descent
-        How to go on from a swap.
+        The descent after the swaps.
 
     Examples
     --------
@@ -51,20 +51,22 @@ class LocalSearch:
     trials: int = 20
     descent: Descent = field(default_factory=Descent)
 
-    def run(self, problem: Problem, ended: Ended, watch: Watch | None = None) -> Ended:
-        """Go on from where a descent ended; ``watch`` is shown the point after each sweep."""
-        left = ended.point.state.H.size  # a limit that rounding cannot get around
+    def run(
+        self, problem: Problem, ended: DescentResult, callback: Callback | None = None
+    ) -> DescentResult:
+        """Search from the result of a descent; ``callback`` gets the point after each sweep."""
+        left = ended.point.state.H.size  # bounds the number of swaps despite rounding errors
         while problem.nonzeros is not None and self.trials and left > 0:
             point, count = self._swap(problem, ended.point)
             if count == 0:
                 break
-            after = self.descent.run(problem, point.state, watch)
+            after = self.descent.run(problem, point.state, callback)
             sweeps, swaps = ended.sweeps + after.sweeps, ended.swaps + count + after.swaps
             ended, left = after._replace(sweeps=sweeps, swaps=swaps), left - count
         return ended
 
     def _swap(self, problem: Problem, point: Point) -> tuple[Point, int]:
-        """Go through the candidates, and make every swap that pays."""
+        """Try all candidates, and keep every swap that improves the objective."""
         H, W, T = point.state
         limit = problem.nonzeros or 0
         Q, P = quadratic(problem, W, T)
@@ -74,7 +76,7 @@ class LocalSearch:
         floor, count = _ROUNDING * float(problem.rows.squares.sum()), 0
         distances = _distances(problem, point)
         for swap in swaps:
-            if not swap.possible(point.state.H, limit):  # by now another one has been made
+            if not swap.possible(point.state.H, limit):  # after an earlier swap
                 continue
             trial = SwapEvaluation(problem, point, distances, columns, swap)
             if trial.reaches((1.0 - self.descent.tol) * point.objective - floor):
@@ -84,7 +86,7 @@ class LocalSearch:
 
 
 def _distances(problem: Problem, point: Point) -> Array:
-    """Return the squared distance of each archetype from its point of the hull."""
+    """Return the squared distance of each archetype from its hull point."""
     H, _, T = point.state
     distances: Array = np.sum((H - problem.rows.mixed(T)) ** 2, axis=1)
     return distances

@@ -1,4 +1,4 @@
-"""The master problem (28) of [A]: the best support by the cuts so far, on HiGHS."""
+"""The master problem (28) of [A]: the best support under all cuts, solved by HiGHS."""
 
 from typing import TYPE_CHECKING
 
@@ -14,31 +14,37 @@ if TYPE_CHECKING:
 
 __all__ = ["Master"]
 
-# Entries of a support up to which each row has a bound of its own, and cuts of one row serve all
-# rows that are alike: tighter, but HiGHS has more to do for each cut. Beyond, branching does not
-# end in minutes, and the relaxation takes its place.
-_SMALL, _SHARED = 5_000, 20_000
+# Largest number of entries k n of the support with one bound per row and integer variables; for
+# larger problems branch and bound takes more than minutes, and the relaxation is used.
+# Largest k^2 n for which the cuts of one row are shared by all rows with the same function:
+# tighter, but more expensive for HiGHS.
+# benchmarks: archetypes_toy
+_MAX_INTEGER_ENTRIES, _MAX_SHARED_CUTS = 5_000, 20_000
+# Smallest time limit of HiGHS, in seconds.
+_MIN_SECONDS = 0.1
+# Smallest value of a relaxed binary variable that counts as 1 after rounding to the largest ones.
+_MIN_BINARY = 1e-6
 
 
 class Master:
-    """Cuts eta >= F(Y) + <slope, y - Y>, kept from round to round.
+    """Minimise eta over supports y subject to the cuts eta >= F(Y) + <slope, y - Y>.
 
-    While supports are small each row i has a bound eta_i of its own, and their sum is minimised;
-    that is tighter than (28), where one bound takes in all rows. Beyond that (28) is relaxed to
-    0 <= y <= 1: with t cuts at most t + 1 entries of a basic solution are between 0 and 1, so
-    that little is lost by rounding down all but the largest, and the bound stays one.
+    For small supports each row i has its own bound eta_i, and their sum is minimised; this is
+    tighter than (28), with one bound for all rows. For large supports (28) is relaxed to
+    0 <= y <= 1. With t cuts, a basic solution has at most t + 1 entries between 0 and 1, so
+    rounding changes little, and the bound remains valid.
 
     Parameters
     ----------
     k, n : int
-        Size of the support.
+        Shape of the support.
     nonzeros : int
-        How many entries it may have.
+        Largest number of entries of the support.
     alike : bool
-        Whether all rows have the same function; then their order is fixed by their sizes, and
-        cuts are shared, while supports are small.
+        Whether all rows have the same function. Then rows are ordered by their number of entries,
+        and share their cuts, for small supports.
     unit : float
-        The size of the functions: HiGHS has absolute tolerances, so cuts are divided by it.
+        Unit of the objective. Cuts are divided by it, since HiGHS has absolute tolerances.
 
     Examples
     --------
@@ -54,7 +60,7 @@ class Master:
 
     def __init__(self, k: int, n: int, nonzeros: int, *, alike: bool, unit: float = 1.0) -> None:
         self.k, self.n, self.nonzeros, self.unit = k, n, nonzeros, unit
-        self.apart = k * n <= _SMALL
+        self.apart = k * n <= _MAX_INTEGER_ENTRIES
         self.alike = alike and self.apart
         self.bounds = k if self.apart else 1
         self._left: list[sparse.csr_array] = []
@@ -66,14 +72,14 @@ class Master:
             constant = value.lower.sum() - np.vdot(value.slope, Y)
             self._add(0, np.arange(self.k * self.n), value.slope.ravel(), float(constant))
             return
-        shared = self.alike and self.k**2 * self.n <= _SHARED
+        shared = self.alike and self.k**2 * self.n <= _MAX_SHARED_CUTS
         for i in range(self.k):
             slope, constant = value.slope[i], value.lower[i] - value.slope[i] @ Y[i]
             for row in range(self.k) if shared else (i,):
                 self._add(row, row * self.n + np.arange(self.n), slope, float(constant))
 
     def solve(self, seconds: float) -> tuple[Array, float] | None:
-        """Return the best support and a bound on (22), or None when the time did not suffice."""
+        """Return the best support and a lower bound of (22), or None at the time limit."""
         size = self.k * self.n
         cost = np.concatenate([np.zeros(size), np.ones(self.bounds)])
         count = sparse.csr_array(np.concatenate([np.ones(size), np.zeros(self.bounds)])[None])
@@ -87,16 +93,16 @@ class Master:
             constraints=constraints,
             integrality=np.concatenate([np.full(size, self.apart), np.zeros(self.bounds)]),
             bounds=Bounds(0.0, np.concatenate([np.ones(size), np.full(self.bounds, np.inf)])),
-            # with it nothing comes back in a minute from cuts that are dense
-            options={"presolve": False, "time_limit": max(seconds, 0.1)},
+            # With dense cuts, presolve takes more than a minute.
+            options={"presolve": False, "time_limit": max(seconds, _MIN_SECONDS)},
         )
         if result.x is None:
             return None
         bound = result.mip_dual_bound
-        if bound is None:  # the relaxation has no branches
+        if bound is None:  # no branch and bound for the relaxation
             bound = result.fun
         chosen = nearest_sparse(result.x[:size].reshape(self.k, self.n), self.nonzeros)
-        return (chosen > 1e-6).astype(float), float(max(bound, 0.0)) * self.unit
+        return (chosen > _MIN_BINARY).astype(float), float(max(bound, 0.0)) * self.unit
 
     def _add(self, bound: int, places: Indices, slope: Array, constant: float) -> None:
         """Add eta_bound - <slope, y[places]> >= constant."""
@@ -110,7 +116,7 @@ class Master:
         self._right.append(constant)
 
     def _order(self) -> list[LinearConstraint]:
-        """Return that rows that are alike come with their numbers of entries falling."""
+        """Return constraints that order equivalent rows by decreasing numbers of entries."""
         if not self.alike or self.k == 1:
             return []
         ones = sparse.kron(sparse.eye_array(self.k), np.ones((1, self.n)))

@@ -1,4 +1,4 @@
-"""The objective (17) of [A], from products that a sweep needs anyway."""
+"""The objective (17) of [A]."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,16 +12,16 @@ __all__ = ["Point", "Problem", "State"]
 
 
 class State(NamedTuple):
-    """The three blocks.
+    """The variables H, W and T.
 
     Attributes
     ----------
     H : array of shape (k, n)
         Archetypes.
     W : array of shape (m, k)
-        Codes: rows >= 0 with the sum 1.
+        Codes, with rows in the simplex.
     T : array of shape (k, m)
-        The weights of the samples in the hull's point next to each archetype, likewise.
+        Weights of the samples in the hull point T X of each archetype, with rows in the simplex.
 
     Examples
     --------
@@ -38,14 +38,14 @@ class State(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A state, what it costs, and the products of H that were needed to know.
+    """A state with its objective and products of H.
 
     Attributes
     ----------
     state : State
-        The blocks.
+        H, W and T.
     objective : float
-        (17).
+        Value of (17).
     HX : array of shape (k, m)
         H X'.
     HH : array of shape (k, k)
@@ -69,10 +69,19 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """[A] (17): data, the weight lambda, and the number of nonzeros, None for any.
+    """The problem [A] (17): minimise |X - W H|^2 + weight |H - T X|^2 over H, W and T.
 
-    ``emphasis`` are factors of the samples' squared distances, None for 1; the constrained form
-    (3) needs them.
+    Parameters
+    ----------
+    rows : DataMatrix
+        The data X.
+    weight : float
+        Weight lambda of the distance from the convex hull.
+    nonzeros : int or None
+        Largest number of nonzeros of H; None for no limit.
+    emphasis : array of shape (m,), optional
+        Weights of the squared errors of the samples, 1 by default. The constrained form (3) uses
+        Lagrange multipliers.
 
     Examples
     --------
@@ -88,7 +97,7 @@ class Problem:
     emphasis: Array | None = None
 
     def emphasised(self, W: Array) -> Array:
-        """Return the codes times the factors of their samples."""
+        """Return the codes times the weights of their samples."""
         return W if self.emphasis is None else self.emphasis[:, None] * W
 
     def at(self, state: State) -> Point:
@@ -96,9 +105,9 @@ class Problem:
         return self.known(state, self.rows.correlated(state.H), state.H @ state.H.T)
 
     def known(self, state: State, HX: Array, HH: Array) -> Point:
-        """Evaluate a state whose products are known.
+        """Evaluate a state with known products.
 
-        The squares are multiplied out; what cancels leaves an error of about 1e-16 |X|^2.
+        The squares are expanded; cancellation leaves an error of about 1e-16 |X|^2.
         """
         _, W, T = state
         strong, squares = self.emphasised(W), self.emphasised(self.rows.squares[:, None])

@@ -1,12 +1,12 @@
-"""Sparse points of the data's hull by outer approximation: Algorithm 2 of [A].
+"""Sparse points near the convex hull by outer approximation: Algorithm 2 of [A].
 
-The problem (22), min |H - T X|^2 over T in the simplex and H >= 0 with few nonzeros, is what
-(17) becomes for a large weight. For a given support Y only T is left:
+The problem (22), min |H - T X|^2 over T in the simplex and sparse H >= 0, is the limit of (17) for
+a large weight. For a given support Y it becomes
 
     F(Y) = min_T sum ((T X - u Y)_+)^2
 
-with upper bounds u, since the best H is the smaller of T X and u Y. F is convex, so that its
-subgradients cut off all supports that cannot be better (Proposition 4).
+with upper bounds u of the entries, since the optimal H is min(T X, u Y). F is convex, so its
+subgradients give cuts that exclude supports that are not better (Proposition 4).
 """
 
 from dataclasses import dataclass
@@ -18,32 +18,34 @@ import numpy as np
 from thalweg._typing import Array, Indices
 from thalweg.archetypes.block_descent import nearest_sparse
 from thalweg.archetypes.data_matrix import DataMatrix
-from thalweg.archetypes.initialisation import around
+from thalweg.archetypes.initialisation import from_archetypes
 from thalweg.archetypes.master_problem import Master
 from thalweg.archetypes.objective import State
 from thalweg.prox.simplex import Simplex
 from thalweg.solvers.simplex import simplex_least_squares
 
-__all__ = ["Found", "OuterApproximation", "SupportValue", "largest_norm", "relative_gap"]
+__all__ = ["OuterApproximation", "OuterResult", "SupportValue", "largest_norm", "relative_gap"]
 
-# Steps on T for one support, at most, and how often they are checked: a cut is valid, if weaker,
-# after any number of them.
-_STEPS, _CHECK = 100, 10
-# Differences below this share of the largest |x|^2 are rounding.
+# Maximum number of steps on T for a support, and steps between two computations of the gap. After
+# fewer steps a cut is weaker, but valid.
+_MAX_STEPS, _GAP_INTERVAL = 100, 10
+# The steps stop at this share of the relative gap of the outer iteration.
+_INNER_GAP_SHARE = 0.1
+# Differences below this share of the largest |x|^2 are rounding errors.
 _ROUNDING = 1e-12
 
 
 class SupportValue(NamedTuple):
-    """F at a support, row by row.
+    """Bounds and a subgradient of F at a support, for each row.
 
     Attributes
     ----------
     upper, lower : arrays of shape (k,)
-        F is between these: a point, and what its slope proves.
+        Upper and lower bounds of F.
     slope : array of shape (k, n)
-        For every Y, F(Y) >= lower + <slope, Y - Y0>.
+        Subgradient: F(Y) >= lower + <slope, Y - Y0> for every Y.
     T : array of shape (k, m)
-        The weights at which this was found.
+        The weights of the upper bound.
 
     Examples
     --------
@@ -61,19 +63,19 @@ class SupportValue(NamedTuple):
     T: Array
 
 
-class Found(NamedTuple):
-    """What the outer approximation came to.
+class OuterResult(NamedTuple):
+    """The result of the outer approximation.
 
     Attributes
     ----------
     state : State
-        The best point, with codes that fit.
+        The best point, with optimal codes.
     upper, lower : float
-        The objective of (22) there, and a bound on its minimum.
+        Objective of (22) at the point, and a lower bound of its minimum.
     gap : float
-        OG of [A] 4.2.1, (upper - lower) / upper; 0 where the two are equal up to rounding.
+        OG of [A] 4.2.1, (upper - lower) / upper; 0 if both are equal up to rounding errors.
     rounds : int
-        How many masters were solved.
+        Number of master problems solved.
 
     Examples
     --------
@@ -94,10 +96,10 @@ class Found(NamedTuple):
 
 
 def largest_norm(rows: DataMatrix, k: int) -> float:
-    """Return the bound sqrt(b) of Proposition 3 on |H|.
+    """Return the upper bound sqrt(b) of |H| of Proposition 3.
 
-    It holds, and is of little use: the bounds here are the largest entries of the columns of X,
-    since on its support H is T X.
+    :class:`OuterApproximation` uses tighter bounds, the largest entries of the columns of X, since
+    H equals T X on its support.
 
     Examples
     --------
@@ -112,9 +114,9 @@ def largest_norm(rows: DataMatrix, k: int) -> float:
 
 
 def relative_gap(upper: float, lower: float, size: float) -> float:
-    """Return OG of [A] 4.2.1, (upper - lower) / upper, and 0 where both are equal up to rounding.
+    """Return OG of [A] 4.2.1, (upper - lower) / upper, or 0 if they agree up to rounding errors.
 
-    ``size`` is the largest |x|^2 of the data, to which rounding is relative.
+    Rounding errors are relative to ``size``, the largest |x|^2 of the data.
 
     Examples
     --------
@@ -127,25 +129,24 @@ def relative_gap(upper: float, lower: float, size: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class OuterApproximation:
-    """Minimises (22), or that around given samples.
+    """Minimise (22), optionally near given samples.
 
-    F is the sum of one and the same function over the k rows: whatever one row finds to be best
-    is best for all of them, and the minimum may well be one archetype k times. So (22) alone
-    makes a poor start. With ``anchors`` row i of T has at least ``share`` of its weight on
-    sample i of these: k different problems, and k different archetypes.
+    F is the sum of the same function over the k rows, so the minimum may consist of k equal
+    archetypes, a poor initial state for (17). With ``anchors``, row i of T has at least ``share``
+    of its weight on anchor i, which gives k different problems and k different archetypes.
 
     Parameters
     ----------
     k : int
         Number of archetypes.
     anchors : array of shape (k,), optional
-        Samples to stay with.
+        Indices of the anchor samples.
     share : float
-        How much of the weight they keep.
+        Smallest weight of the anchors.
     seconds : float
-        Cap on the time; the best support so far is returned.
+        Time limit; at the limit the best support so far is returned.
     gap : float
-        Relative gap at which to end.
+        Relative gap at which to stop.
 
     Examples
     --------
@@ -164,11 +165,11 @@ class OuterApproximation:
     seconds: float = 60.0
     gap: float = 1e-3
 
-    def run(self, rows: DataMatrix, nonzeros: int, start: Array | None = None) -> Found:
-        """Alternate between F at a support and the best support by all cuts so far."""
+    def run(self, rows: DataMatrix, nonzeros: int, start: Array | None = None) -> OuterResult:
+        """Alternate between evaluations of F at a support and the master problem."""
         deadline = monotonic() + self.seconds
         size = float(rows.squares.max(initial=0.0))
-        # a power of two near the mean square of an entry, which cuts have as coefficients
+        # The unit of the cuts: a power of 2 near the mean square of an entry.
         unit = 2.0 ** round(np.log2(size / rows.shape[1])) if size > 0.0 else 1.0
         alike = self.anchors is None
         master = Master(self.k, rows.shape[1], nonzeros, alike=alike, unit=unit)
@@ -181,9 +182,9 @@ class OuterApproximation:
             lower, rounds = max(lower, found[1]), rounds + 1
             if relative_gap(best.value, lower, size) > self.gap:
                 best = self._visit(rows, [found[0]], master, best)
-        lower = min(lower, best.value)  # by rounding it can be above
+        lower = min(lower, best.value)  # it may be larger by rounding errors
         gap = relative_gap(best.value, lower, size)
-        return Found(self._state(rows, best.Y, best.T), best.value, lower, gap, rounds)
+        return OuterResult(self._state(rows, best.Y, best.T), best.value, lower, gap, rounds)
 
     def _visit(
         self, rows: DataMatrix, supports: list[Array], master: Master, best: "_Best | None"
@@ -200,11 +201,11 @@ class OuterApproximation:
         return best
 
     def value(self, rows: DataMatrix, Y: Array, T: Array | None = None) -> SupportValue:
-        """Return F at Y with a certificate: exactly for a support, if samples are few.
+        """Return bounds and a subgradient of F at Y; exact for a binary Y and few samples.
 
-        With phi(T, Y) the sum above, jointly convex, the tangent plane at any T lies below it;
-        its minimum over T is phi minus the gap <slope, T> - min slope. So a cut is valid
-        however far from the best T it was made.
+        The sum phi(T, Y) above is jointly convex, so its tangent plane at any T is a lower bound.
+        The minimum of the plane over T is phi minus the gap <slope, T> - min slope. A cut is
+        therefore valid for any T.
         """
         bounds = self._bounds(rows)[None] * Y
         whole = rows.gram is not None and bool(np.all((Y == 0.0) | (Y == 1.0)))
@@ -214,8 +215,8 @@ class OuterApproximation:
         return SupportValue(upper, lower, -2.0 * self._bounds(rows) * excess, self._weights(V))
 
     def _solved(self, rows: DataMatrix, Y: Array, T: Array | None) -> Array:
-        """Minimise |T X|^2 outside of a support, where it has no bounds: (25) for Y of 0 and 1."""
-        # without a start the active set begins at a vertex: few samples have weight in the end
+        """Minimise |T X|^2 outside the support: (25) for a binary Y."""
+        # Without initial weights the active set starts from a vertex, and T becomes sparse.
         start = None if T is None else self._shares(rows, T)
         solution = np.empty((self.k, rows.shape[0]))
         for i, chosen in enumerate(Y):
@@ -230,24 +231,24 @@ class OuterApproximation:
         return solution
 
     def _descended(self, rows: DataMatrix, bounds: Array, T: Array | None) -> Array:
-        """Take accelerated projected gradient steps until the certificate is small enough."""
+        """Take accelerated projected gradient steps until the gap is small."""
         V = self._shares(rows, T)
         curve = 2.0 * (1.0 - self._kept) ** 2 * self._norm(rows) ** 2
         ahead, t = V, 1.0
-        for step in range(1, _STEPS + 1):
+        for step in range(1, _MAX_STEPS + 1):
             moved = Simplex().prox((ahead - self._slope(rows, ahead, bounds)[0] / curve).T).T
-            if np.vdot(ahead - moved, moved - V) > 0:  # the momentum points uphill: start again
+            if np.vdot(ahead - moved, moved - V) > 0:  # restart if the momentum is an ascent
                 t = 1.0
             t_next = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
             ahead, V, t = moved + (t - 1.0) / t_next * (moved - V), moved, t_next
-            if step % _CHECK == 0:
+            if step % _GAP_INTERVAL == 0:
                 upper, gaps, _ = self._certified(rows, bounds, V)
-                if gaps.sum() <= 0.1 * self.gap * upper.sum():
+                if gaps.sum() <= _INNER_GAP_SHARE * self.gap * upper.sum():
                     break
         return V
 
     def _certified(self, rows: DataMatrix, bounds: Array, V: Array) -> tuple[Array, Array, Array]:
-        """Return phi of each row, its distance from the minimum at most, and the excess."""
+        """Return phi of each row, an upper bound of its suboptimality, and the excess."""
         slope, excess = self._slope(rows, V, bounds)
         gaps = np.einsum("ij,ij->i", slope, V) - slope.min(axis=1)
         return np.sum(excess**2, axis=1), gaps, excess
@@ -257,12 +258,12 @@ class OuterApproximation:
         return 0.0 if self.anchors is None else self.share
 
     def _slope(self, rows: DataMatrix, V: Array, bounds: Array) -> tuple[Array, Array]:
-        """Return the gradient in V, and by how much T X exceeds its bounds."""
+        """Return the gradient in V, and the excess of T X over its bounds."""
         excess = np.maximum(rows.mixed(self._weights(V)) - bounds, 0.0)
         return 2.0 * (1.0 - self._kept) * rows.correlated(excess), excess
 
     def _weights(self, V: Array) -> Array:
-        """Return T: the weights that are free, and those of the anchors."""
+        """Return T from its free part V and the weights of the anchors."""
         if self.anchors is None:
             return V
         T = (1.0 - self.share) * V
@@ -280,9 +281,9 @@ class OuterApproximation:
         return free
 
     def _first(self, rows: DataMatrix, nonzeros: int) -> list[Array]:
-        """Return supports to begin with: of the anchors; or of the mean, and of one sample.
+        """Return initial supports: those of the anchors, or of the mean and of one sample.
 
-        The sample is the one that loses least when it is cut to its share of the nonzeros.
+        The sample has the smallest loss when it is truncated to its share of the nonzeros.
         """
         m, n = rows.shape
         if self.anchors is not None:
@@ -297,7 +298,7 @@ class OuterApproximation:
 
     def _state(self, rows: DataMatrix, Y: Array, T: Array) -> State:
         H = np.minimum(rows.mixed(T), self._bounds(rows) * Y)
-        return around(rows, H)._replace(T=T)
+        return from_archetypes(rows, H)._replace(T=T)
 
     def _bounds(self, rows: DataMatrix) -> Array:
         top = np.zeros(rows.shape[1])
@@ -312,7 +313,7 @@ class OuterApproximation:
 
 
 class _Best(NamedTuple):
-    """The best support so far, its value and weights, and the weights found last."""
+    """The best support so far, its value and weights, and the latest weights."""
 
     value: float
     Y: Array

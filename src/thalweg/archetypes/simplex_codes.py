@@ -1,4 +1,4 @@
-"""Codes in the simplex: how a sample is mixed from archetypes."""
+"""Codes in the simplex: samples as convex combinations of archetypes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,12 +12,16 @@ from thalweg.solvers.simplex import simplex_least_squares
 
 __all__ = ["SimplexCodes"]
 
+# Duality gap of a solved sample, in units of its loss or its largest squared entry.
+_GAP_TOL = 1e-6
+
 
 @dataclass(frozen=True)
 class SimplexCodes:
-    """argmin_h |v - W h|^2 over h >= 0 with sum 1: the nearest point of the archetypes' hull.
+    """Compute argmin_h |v - W h|^2 over h >= 0 with sum 1.
 
-    The loss is the squared distance D(v, W') of [A]. Gaps are left out of it.
+    W h is the projection of v onto the convex hull of the archetypes. The loss is the squared
+    distance D(v, W') of [A] over the observed entries.
 
     Examples
     --------
@@ -32,14 +36,14 @@ class SimplexCodes:
     def encode(
         self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
     ) -> Codes:
-        """Encode the columns of V, each as if it were alone."""
+        """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         wide = W.astype(np.float64)
         G, known = wide.T @ wide, V.astype(np.float64)
         if observed is not None:
             known = np.where(observed, known, 0.0)
             G = np.zeros((V.shape[1], *G.shape))
-            shown = np.ascontiguousarray(observed.T, dtype=np.float64)
-            _kernels.weighted_grams(shown, np.ascontiguousarray(wide), 0.0, 1.0, G)
+            weights = np.ascontiguousarray(observed.T, dtype=np.float64)
+            _kernels.weighted_grams(weights, np.ascontiguousarray(wide), 0.0, 1.0, G)
         rows, gaps = simplex_least_squares(G, known.T @ wide, None if H0 is None else H0.T)
         H = rows.T.astype(V.dtype)
         rest = known - wide @ rows.T
@@ -48,4 +52,4 @@ class SimplexCodes:
         loss = np.einsum("fb,fb->b", rest, rest).astype(V.dtype)
         R = np.zeros_like(V) if observed is None else np.where(observed, V.dtype.type(0), V - W @ H)
         size = np.maximum(loss, np.max(known**2, axis=0, initial=0.0))
-        return Codes(H, R, loss, np.zeros_like(loss), gaps <= 1e-6 * size)
+        return Codes(H, R, loss, np.zeros_like(loss), gaps <= _GAP_TOL * size)

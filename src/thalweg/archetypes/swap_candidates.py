@@ -1,4 +1,4 @@
-"""Swaps worth a closer look: pairs of entries by what they change with codes as they are."""
+"""Candidate swaps, ranked by their change of the objective at fixed codes."""
 
 from typing import NamedTuple
 
@@ -10,17 +10,18 @@ __all__ = ["Swap", "candidates"]
 
 Entry = tuple[int, int]
 
-# Pairs within columns that are compared at a time: about the size of a cache.
-_PAIRS = 2**18
+# Pairs within columns that are compared at a time (2 MB).
+# speed only: results do not depend on it
+_CHUNK_PAIRS = 2**18
 
 
 class Swap(NamedTuple):
-    """An entry that may enter the support of the archetypes, and one that leaves it.
+    """An entry that leaves the support of the archetypes, and one that enters it.
 
     Attributes
     ----------
     leaves : pair of int or None
-        Row and column; None where the support may still grow.
+        Row and column; None if the support may grow.
     enters : pair of int
         Row and column.
 
@@ -35,18 +36,19 @@ class Swap(NamedTuple):
     enters: Entry
 
     def possible(self, H: Array, nonzeros: int) -> bool:
-        """Tell whether archetypes have the first entry, lack the second, and keep to a limit."""
+        """Return whether the swap is still possible for the archetypes H."""
         room = np.count_nonzero(H) < nonzeros if self.leaves is None else H[self.leaves] > 0.0
         return bool(room and H[self.enters] == 0.0)
 
 
 def candidates(Q: Array, P: Array, H: Array, free: int, count: int) -> list[Swap]:
-    """Return swaps, best first by the change of tr(H'QH) - 2 <P, H>; at most ``count`` and one.
+    """Return the ``count`` best swaps by their change of tr(H'QH) - 2 <P, H>, after that of [A].
 
-    The first one is the pair of [A] (35) and (36): the smallest nonzero leaves, and the zero of
-    the lowest slope enters. While entries are ``free`` none has to leave. An entry h of slope g
-    and curvature q costs q h^2 - 2 h g if it leaves; one that enters gains g^2/q, counted as a
-    loss where g > 0. In one column what leaves lowers the slope of what enters.
+    The first swap is that of [A] (35) and (36): the smallest nonzero leaves, and the zero with the
+    smallest derivative enters. If the support may grow by ``free`` entries, none has to leave.
+    Removing an entry h with derivative g and curvature q costs q h^2 - 2 h g; adding one gains
+    g^2/q, counted as a loss if g > 0. Within a column, a removal changes the derivative of the
+    entering entry.
 
     Parameters
     ----------
@@ -57,9 +59,9 @@ def candidates(Q: Array, P: Array, H: Array, free: int, count: int) -> list[Swap
     H : array of shape (k, n)
         The archetypes.
     free : int
-        How many nonzeros may be added.
+        Number of nonzeros that may be added.
     count : int
-        How many swaps are wanted.
+        Number of swaps besides the first.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def candidates(Q: Array, P: Array, H: Array, free: int, count: int) -> list[Swap
 
 
 def _across(cost: Array, gain: Array, count: int) -> list[tuple[float, Swap]]:
-    """Return pairs of two columns, with their changes."""
+    """Return the best pairs of entries in different columns, with their changes."""
     out, into = _least(cost.ravel(), count), _least(-gain.ravel(), count)
     change = cost.flat[out][:, None] - gain.flat[into]
     apart = out[:, None] % cost.shape[1] != into % cost.shape[1]
@@ -96,10 +98,10 @@ def _across(cost: Array, gain: Array, count: int) -> list[tuple[float, Swap]]:
 def _within(
     Q: Array, slopes: Array, curves: Array, H: Array, cost: Array, count: int
 ) -> list[tuple[float, Swap]]:
-    """Return pairs of one column, with their changes; a block of columns at a time."""
+    """Return the best pairs of entries in the same column, with their changes."""
     k, n = H.shape
     found = list[tuple[float, Swap]]()
-    width = max(1, _PAIRS // k**2)
+    width = max(1, _CHUNK_PAIRS // k**2)
     for begin in range(0, n, width):
         part = slice(begin, begin + width)
         left = slopes[:, None, part] - Q.T[:, :, None] * H[None, :, part]  # (enters, leaves, n)
@@ -118,7 +120,7 @@ def _gain(slopes: Array, curves: Array) -> Array:
 
 
 def _least(values: Array, count: int) -> Indices:
-    """Return the places of the least finite values, in their order."""
+    """Return the indices of the smallest finite values, in ascending order of the values."""
     if count < len(values):
         places = np.sort(np.argpartition(values, count)[:count])
     else:

@@ -1,4 +1,4 @@
-"""One swap of two entries of the archetypes, with the codes solved again: [A] (31) to (34)."""
+"""Evaluate a swap of two entries of the archetypes at optimal codes: [A] (31) to (34)."""
 
 import numpy as np
 
@@ -10,27 +10,28 @@ from thalweg.solvers.simplex import simplex_least_squares
 
 __all__ = ["SwapEvaluation"]
 
-# Rounds of (32), (33) and (34). They also end when the last one brought less than this share of
-# what is missing.
-_ROUNDS, _HOPELESS = 50, 0.01
+# Maximum number of iterations of (32), (33) and (34). They also stop when the last decrease is
+# below this share of the distance from the target.
+_MAX_ITER, _MIN_PROGRESS = 50, 0.01
 
 
 class SwapEvaluation:
-    """Minimises (17) over W, T and the entry that enters; the point it began at is left alone.
+    """Minimise (17) over W, T and the entry that enters the support, after a swap.
 
-    The entry that leaves is set to zero, and the one that enters begins there. Products of H are
-    kept up to date entry by entry, and of T only the rows of the two entries change.
+    The leaving entry is set to 0, and the entering one starts from 0. Products of H are updated
+    entry by entry, and only the rows of T of the two entries change. The given point is not
+    modified.
 
     Parameters
     ----------
     problem : Problem
-        The data, weight and sparsity.
+        The problem.
     point : Point
-        Where the swap is tried.
+        The point before the swap.
     distances : array of shape (k,)
-        Squared distances of its archetypes from the hull of the data.
+        Squared distances of its archetypes from the convex hull of the data.
     columns : dict of int to array of shape (m,)
-        The columns of the data in which the two entries are.
+        The columns of the data that contain the two entries.
     swap : Swap
         The two entries.
 
@@ -39,11 +40,11 @@ class SwapEvaluation:
     >>> import numpy as np
     >>> from thalweg.archetypes import Problem, DataMatrix
     >>> from thalweg.archetypes.swap_candidates import Swap
-    >>> from thalweg.archetypes.initialisation import around
+    >>> from thalweg.archetypes.initialisation import from_archetypes
     >>> from thalweg.archetypes.swap_evaluation import SwapEvaluation
     >>> X = np.array([[1.0, 3.0], [1.0, 3.0]])
     >>> problem = Problem(DataMatrix.of(X), weight=1.0, nonzeros=1)
-    >>> point = problem.at(around(problem.rows, np.array([[1.0, 0.0]])))
+    >>> point = problem.at(from_archetypes(problem.rows, np.array([[1.0, 0.0]])))
     >>> trial = SwapEvaluation(
     ...     problem, point, np.array([9.0]), {0: X[:, 0], 1: X[:, 1]}, Swap((0, 0), (0, 1))
     ... )
@@ -70,24 +71,24 @@ class SwapEvaluation:
             self._set(swap.leaves, 0.0)
 
     def reaches(self, target: float) -> bool:
-        """Alternate between the codes and the entry until (17) is below a target, if it ever is."""
+        """Iterate until (17) is below the target; return False without sufficient progress."""
         last = np.inf
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ITER):
             value = self._codes()
             if value < target:
                 return True
-            if last - value <= _HOPELESS * (value - target):
+            if last - value <= _MIN_PROGRESS * (value - target):
                 return False
             last = value
             self._entry()
         return False
 
     def point(self) -> Point:
-        """Return where this is."""
+        """Return the current point."""
         return self._problem.known(State(self._H, self._W, self._T), self._HX, self._HH)
 
     def _codes(self) -> float:
-        """Solve for W (32), and for the rows of T that can change (33); return (17)."""
+        """Solve for W (32) and for the affected rows of T (33); return (17)."""
         problem, rows, touched = self._problem, self._problem.rows, self._touched
         self._W, _ = simplex_least_squares(self._HH, self._HX.T, self._W)
         strong, squares = problem.emphasised(self._W), problem.emphasised(rows.squares[:, None])
@@ -103,7 +104,7 @@ class SwapEvaluation:
         return float(fit + problem.weight * distance)
 
     def _entry(self) -> None:
-        """Set the entry to its best value for these codes, (34)."""
+        """Set the entry to its optimal value for these codes, (34)."""
         i, j = self._enters
         weight, codes = self._problem.weight, self._W[:, i]
         strong = self._problem.emphasised(self._W)[:, i]
@@ -116,7 +117,7 @@ class SwapEvaluation:
             self._set(self._enters, max(float(self._H[i, j] - slope / curve), 0.0))
 
     def _set(self, entry: tuple[int, int], value: float) -> None:
-        """Change an entry of H, and its products."""
+        """Set an entry of H, and update the products."""
         i, j = entry
         move = value - self._H[i, j]
         self._HX[i] += move * self._columns[j]

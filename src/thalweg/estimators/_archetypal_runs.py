@@ -9,8 +9,8 @@ from scipy import sparse
 
 from thalweg._typing import Mask
 from thalweg.archetypes import DataMatrix, Problem, State
-from thalweg.archetypes.block_descent import Ended, Watch
-from thalweg.archetypes.continuation import Continuation, Refill, Stop
+from thalweg.archetypes.block_descent import Callback, DescentResult
+from thalweg.archetypes.continuation import Continuation, PathPoint, Refill
 from thalweg.archetypes.local_search import LocalSearch
 
 __all__ = ["Planned", "Run", "completed", "refilled"]
@@ -20,17 +20,17 @@ class Run(NamedTuple):
     """What a start led to, and the data with their gaps filled at the end."""
 
     name: str
-    stops: tuple[Stop, ...]
-    ended: Ended
+    stops: tuple[PathPoint, ...]
+    ended: DescentResult
     rows: DataMatrix
 
-    def searched(self, problem: Problem, search: LocalSearch, watch: Watch) -> "Run":
+    def searched(self, problem: Problem, search: LocalSearch, watch: Callback) -> "Run":
         """Return the run after a local search; its last stop takes that in."""
         problem = replace(problem, rows=self.rows)
         ended = search.run(problem, self.ended, watch)
         if ended is self.ended:
             return self
-        return self._replace(ended=ended, stops=(*self.stops[:-1], Stop.of(problem, ended)))
+        return self._replace(ended=ended, stops=(*self.stops[:-1], PathPoint.of(problem, ended)))
 
 
 class Planned(NamedTuple):
@@ -41,7 +41,7 @@ class Planned(NamedTuple):
     search: LocalSearch
     start: Callable[[], State]
 
-    def __call__(self, problem: Problem, refill: Refill, watch: Watch) -> Run:
+    def __call__(self, problem: Problem, refill: Refill, watch: Callback) -> Run:
         run = Run(self.name, *self.path.run(problem, self.start(), watch, refill))
         return run.searched(problem, self.search, watch)
 

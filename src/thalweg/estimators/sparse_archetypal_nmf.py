@@ -20,12 +20,12 @@ from thalweg._typing import Array, Indices, Mask
 from thalweg.archetypes import DataMatrix, Point, Problem, State, initialisation
 from thalweg.archetypes.block_descent import Descent
 from thalweg.archetypes.certificate import Certificate
-from thalweg.archetypes.constrained_problem import Constrained, solve_constrained
-from thalweg.archetypes.continuation import Continuation, Stop
+from thalweg.archetypes.constrained_problem import ConstrainedResult, solve_constrained
+from thalweg.archetypes.continuation import Continuation, PathPoint
 from thalweg.archetypes.local_search import LocalSearch
 from thalweg.archetypes.outer_approximation import OuterApproximation
 from thalweg.archetypes.simplex_codes import SimplexCodes
-from thalweg.archetypes.support_relaxation import widen
+from thalweg.archetypes.support_relaxation import relax_support
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators import parameters
@@ -284,7 +284,7 @@ class SparseArchetypalNMF(Factorization):
     def _constrained(self, problem: Problem, runs: list[Planned], observed: Mask | None) -> Self:
         """Solve (3) from each start, and keep the best."""
         alpha, descent = float(cast("float", self.alpha)), self._descent()
-        rows, found = dict[str, DataMatrix](), dict[str, Constrained]()
+        rows, found = dict[str, DataMatrix](), dict[str, ConstrainedResult]()
         for name, path, _, start in runs:
             rows[name], state = problem.rows, start()
             if observed is not None:
@@ -339,8 +339,8 @@ class SparseArchetypalNMF(Factorization):
         if problem.nonzeros is None:
             return run
         problem = replace(problem, rows=run.rows)
-        found = widen(problem, run.ended, self._descent(), self.widening, self._note)
-        stops = run.stops + tuple(Stop.of(problem, ended) for ended in found[1:])
+        found = relax_support(problem, run.ended, self._descent(), self.widening, self._note)
+        stops = run.stops + tuple(PathPoint.of(problem, ended) for ended in found[1:])
         return run._replace(ended=found[-1], stops=stops)
 
     def _shown(self, run: Run, problem: Problem) -> Run:
@@ -348,7 +348,7 @@ class SparseArchetypalNMF(Factorization):
         problem = replace(problem, rows=run.rows)
         once = replace(self._descent(), max_sweeps=1)
         ended = once.run(problem, run.ended.point.state, self._note)
-        last, stop = run.stops[-1], Stop.of(problem, ended)
+        last, stop = run.stops[-1], PathPoint.of(problem, ended)
         stop = stop._replace(sweeps=last.sweeps + stop.sweeps, swaps=last.swaps + stop.swaps)
         return run._replace(ended=ended, stops=(*run.stops[:-1], stop))
 
@@ -431,7 +431,11 @@ class SparseArchetypalNMF(Factorization):
         if not isinstance(self.start, str):
             H = given_components("start", self.start, (k, problem.rows.shape[1]))
             once = replace(path, count=1)  # a large weight would pull it away
-            return [Planned("given", once, search, partial(initialisation.around, problem.rows, H))]
+            return [
+                Planned(
+                    "given", once, search, partial(initialisation.from_archetypes, problem.rows, H)
+                )
+            ]
         name = choose("start", self.start, _STARTS)
         if name != "auto":
             return [Planned(name, path, search, partial(self._start, name, problem, k, rng))]
@@ -458,14 +462,18 @@ class SparseArchetypalNMF(Factorization):
         if name == "mip":
             return self._mip(problem, k)
         if name == "random":
-            return initialisation.around(rows, rng.random((k, rows.shape[1])) * rows.top)
+            return initialisation.from_archetypes(rows, rng.random((k, rows.shape[1])) * rows.top)
         if name == "robust-projections":
-            return initialisation.around(rows, initialisation.robust_projections(rows, k))
+            return initialisation.from_archetypes(
+                rows, initialisation.robust_successive_projections(rows, k)
+            )
         extreme = name == "projections"
         chosen = (
-            initialisation.projections(rows, k) if extreme else initialisation.drawn(rows, k, rng)
+            initialisation.successive_projections(rows, k)
+            if extreme
+            else initialisation.random_samples(rows, k, rng)
         )
-        return initialisation.around(rows, rows.take(chosen))
+        return initialisation.from_archetypes(rows, rows.take(chosen))
 
     def _mip(self, problem: Problem, k: int) -> State:
         """Return the better of (22) and (22) around projections, by (17) after a few sweeps."""
@@ -473,7 +481,7 @@ class SparseArchetypalNMF(Factorization):
         nonzeros = problem.nonzeros or k * rows.shape[1]
         found = [
             OuterApproximation(k, anchors, seconds=seconds).run(rows, nonzeros)
-            for anchors in (None, initialisation.projections(rows, k))
+            for anchors in (None, initialisation.successive_projections(rows, k))
         ]
         short = Descent(max_sweeps=_SHORT, swaps=False)
         best = min(found, key=lambda one: short.run(problem, one.state).point.objective).state

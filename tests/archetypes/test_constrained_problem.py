@@ -10,7 +10,7 @@ from thalweg import SparseArchetypalNMF, checkpoint, distributed, metrics
 from thalweg.archetypes import DataMatrix, Problem
 from thalweg.archetypes.constrained_problem import solve_constrained
 from thalweg.archetypes.continuation import Continuation
-from thalweg.archetypes.initialisation import around, projections
+from thalweg.archetypes.initialisation import from_archetypes, successive_projections
 from thalweg.errors import ParameterError
 
 
@@ -62,7 +62,7 @@ def oracle(X: Any, alpha: float, blocks: Any, support: Any) -> tuple[float, floa
     return float(ended.fun), float(np.sqrt(1.0 - room(ended.x).min()))
 
 
-def drawn(seed: int, m: int, n: int, k: int) -> Any:
+def random_samples(seed: int, m: int, n: int, k: int) -> Any:
     rng = np.random.default_rng(seed)
     return rng.dirichlet(np.ones(k), m) @ rng.random((k, n)) + 0.05 * rng.random((m, n))
 
@@ -83,9 +83,9 @@ def test_no_solver_goes_further_from_there(
     seed: int, m: int, n: int, k: int, nonzeros: int | None, share: float
 ) -> None:
     """For the support that was found; without a limit also from samples by chance."""
-    X = drawn(seed, m, n, k)
+    X = random_samples(seed, m, n, k)
     rows = DataMatrix.of(X)
-    start = around(rows, rows.take(projections(rows, k)))
+    start = from_archetypes(rows, rows.take(successive_projections(rows, k)))
     H, W, _ = Continuation(6).run(Problem(rows, 1.0, nonzeros), start)[1].point.state
     alpha = share * float(np.sqrt(np.sum((X - W @ H) ** 2, axis=1).max()))
     found = solve_constrained(rows, start, alpha, nonzeros)
@@ -105,7 +105,7 @@ def test_no_solver_goes_further_from_there(
 
 @pytest.fixture(scope="module", name="X")
 def _data() -> Any:
-    return drawn(1, 30, 6, 3)
+    return random_samples(1, 30, 6, 3)
 
 
 def test_the_estimator_reports_that_it_is_feasible(X: Any, tmp_path: Any) -> None:

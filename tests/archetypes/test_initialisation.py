@@ -11,14 +11,14 @@ from thalweg.archetypes.block_descent import Descent
 from thalweg.archetypes.constrained_problem import solve_constrained
 from thalweg.archetypes.continuation import Continuation, weights_down_to
 from thalweg.archetypes.initialisation import (
-    around,
-    drawn,
+    from_archetypes,
     furthest_sum,
-    projections,
-    robust_projections,
+    random_samples,
+    robust_successive_projections,
+    successive_projections,
     zero,
 )
-from thalweg.archetypes.support_relaxation import widen
+from thalweg.archetypes.support_relaxation import relax_support
 from thalweg.metrics import hull_distance
 from thalweg.synthetic import archetypal_mixtures
 
@@ -33,7 +33,7 @@ def separable(noise: float = 0.0, seed: int = 0) -> tuple[Any, Any]:
 
 def test_projections_find_the_vertices_of_separable_data() -> None:
     X, _ = separable()
-    assert sorted(projections(DataMatrix.of(X), 5)) == [0, 1, 2, 3, 4]
+    assert sorted(successive_projections(DataMatrix.of(X), 5)) == [0, 1, 2, 3, 4]
     assert sorted(furthest_sum(DataMatrix.of(X), 5, np.random.default_rng(1))) == [0, 1, 2, 3, 4]
 
 
@@ -46,7 +46,9 @@ def test_robust_projections_have_less_noise() -> None:
     def error(found: Any) -> float:
         return sum(min(np.sum((h - f) ** 2) for f in found) for h in H)
 
-    assert error(robust_projections(rows, 4)) < 0.5 * error(rows.take(projections(rows, 4)))
+    assert error(robust_successive_projections(rows, 4)) < 0.5 * error(
+        rows.take(successive_projections(rows, 4))
+    )
 
 
 @pytest.mark.parametrize("k", [1, 3, 9])
@@ -54,10 +56,13 @@ def test_starts_have_k_rows_whatever_the_data(k: int) -> None:
     for X in (np.zeros((4, 3)), np.ones((1, 2)), np.eye(3)[:, :2]):
         rows = DataMatrix.of(X)
         rng = np.random.default_rng(0)
-        assert projections(rows, k).shape == furthest_sum(rows, k, rng).shape == (k,)
-        assert drawn(rows, k, rng).shape == (k,)
-        assert robust_projections(rows, k).shape == (k, X.shape[1])
-        for state in (zero(rows, k), around(rows, rows.take(projections(rows, k)))):
+        assert successive_projections(rows, k).shape == furthest_sum(rows, k, rng).shape == (k,)
+        assert random_samples(rows, k, rng).shape == (k,)
+        assert robust_successive_projections(rows, k).shape == (k, X.shape[1])
+        for state in (
+            zero(rows, k),
+            from_archetypes(rows, rows.take(successive_projections(rows, k))),
+        ):
             np.testing.assert_allclose(state.W.sum(axis=1), 1.0)
             np.testing.assert_allclose(state.T.sum(axis=1), 1.0)
 
@@ -91,7 +96,7 @@ def test_detours_only_improve(feasible: Any) -> None:
         X = archetypal_mixtures(60, 80, 6, noise=0.05, random_state=seed).X
         problem = Problem(DataMatrix.of(X), 1.0, 240)
         first = Descent(swaps=False).run(problem, zero(problem.rows, 6))
-        found = widen(problem, first, Descent(), 6)
+        found = relax_support(problem, first, Descent(), 6)
         values = [ended.point.objective for ended in found]
         assert found[0] is first
         assert np.all(np.diff(values) < 0)
@@ -103,14 +108,14 @@ def test_detours_only_improve(feasible: Any) -> None:
 def test_no_detour_is_the_start() -> None:
     problem = Problem(DataMatrix.of(np.eye(4)), 1.0, 2)
     first = Descent().run(problem, zero(problem.rows, 2))
-    assert widen(problem, first, Descent(), 0) == (first,)
+    assert relax_support(problem, first, Descent(), 0) == (first,)
 
 
 @pytest.mark.parametrize("nonzeros", [None, 60])
 def test_constrained_form_is_feasible_and_better_than_a_tight_weight(nonzeros: int | None) -> None:
     X = archetypal_mixtures(60, 20, 4, spread=0.5, noise=0.02, random_state=0).X
     rows = DataMatrix.of(X)
-    start = around(rows, rows.take(projections(rows, 4)))
+    start = from_archetypes(rows, rows.take(successive_projections(rows, 4)))
     loose = Continuation(6).run(Problem(rows, 0.05, nonzeros), start)[1].point.state
     alpha = 1.2 * np.sqrt(np.sum((X - loose.W @ loose.H) ** 2, axis=1).max())
     found = solve_constrained(rows, start, alpha, nonzeros)
@@ -126,7 +131,7 @@ def test_constrained_form_is_feasible_and_better_than_a_tight_weight(nonzeros: i
 def test_constrained_form_says_when_nothing_was_found() -> None:
     X = archetypal_mixtures(40, 20, 6, random_state=0).X
     rows = DataMatrix.of(X)
-    found = solve_constrained(rows, around(rows, X[:2]), 1e-3)
+    found = solve_constrained(rows, from_archetypes(rows, X[:2]), 1e-3)
     assert not found.feasible
     assert found.worst > 1e-3
     assert isinstance(found.state, State)

@@ -13,7 +13,11 @@ from thalweg.archetypes import DataMatrix, Problem, State, data_matrix as data_m
 from thalweg.archetypes.block_descent import Descent, nearest_sparse, stationarity
 from thalweg.archetypes.fixed_code_swaps import swap_entries
 from thalweg.archetypes.hull_projection import nearest_in_hull
-from thalweg.archetypes.initialisation import around, drawn, projections
+from thalweg.archetypes.initialisation import (
+    from_archetypes,
+    random_samples,
+    successive_projections,
+)
 from thalweg.prox.simplex import Simplex
 from thalweg.solvers import Status
 from thalweg.solvers.simplex import simplex_least_squares
@@ -44,7 +48,7 @@ def test_codes_are_those_of_cvxpy() -> None:
 @pytest.mark.parametrize("gram", [True, False], ids=["gram", "working set"])
 def test_hull_points_are_those_of_cvxpy(gram: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not gram:
-        monkeypatch.setattr(data_module, "_GRAM", 0)
+        monkeypatch.setattr(data_module, "_MAX_GRAM_SAMPLES", 0)
     rng = np.random.default_rng(1)
     X, H = rng.random((60, 8)), 1.3 * rng.random((3, 8))
     rows = DataMatrix.of(X)
@@ -110,7 +114,7 @@ def test_at_the_end_no_swap_helps(seed: int) -> None:
     """All pairs of entries, one by one, with the blocks W and T as they are."""
     X = archetypal_mixtures(60, 40, 4, noise=0.05, random_state=seed).X
     problem = Problem(DataMatrix.of(X), 1.0, 112)
-    start = around(problem.rows, X[projections(problem.rows, 4)])
+    start = from_archetypes(problem.rows, X[successive_projections(problem.rows, 4)])
     state = start._replace(H=nearest_sparse(start.H, 112))
     H, W, T = Descent(1e-8, 5000).run(problem, state).point.state
     here = problem.exact(State(H, W, T))
@@ -154,12 +158,12 @@ def test_free_places_are_filled() -> None:
 def test_other_forms_of_data_give_the_same(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = archetypal_mixtures(90, 12, 3, noise=0.05, random_state=5).X
     plain = DataMatrix.of(X)
-    start = around(plain, X[:3])
+    start = from_archetypes(plain, X[:3])
     expected = Descent(1e-6, 5000, False).run(Problem(plain, 10.0), start)
     if form == "tall":
-        monkeypatch.setattr(data_module, "_GRAM", 0)
+        monkeypatch.setattr(data_module, "_MAX_GRAM_SAMPLES", 0)
     else:
-        monkeypatch.setattr(data_module, "_BLOCK", 200)
+        monkeypatch.setattr(data_module, "_BLOCK_ENTRIES", 200)
     rows = DataMatrix.of(sparse.csr_array(X) if form == "sparse" else X)
     assert sparse.issparse(rows.X) == (form == "sparse")
     H, T = start.H, start.T
@@ -174,7 +178,7 @@ def test_other_forms_of_data_give_the_same(form: str, monkeypatch: pytest.Monkey
 def test_weight_zero_is_nmf_with_codes_in_the_simplex() -> None:
     X = np.random.default_rng(0).dirichlet(np.ones(3), 40) @ np.random.default_rng(1).random((3, 9))
     rows = DataMatrix.of(X)
-    start = around(rows, X[drawn(rows, 3, np.random.default_rng(0))])
+    start = from_archetypes(rows, X[random_samples(rows, 3, np.random.default_rng(0))])
     ended = Descent(1e-7, 20000).run(Problem(rows, 0.0), start)
     assert ended.point.objective < 1e-4 * rows.squares.sum()
 
@@ -182,7 +186,7 @@ def test_weight_zero_is_nmf_with_codes_in_the_simplex() -> None:
 def test_emphasis_counts_samples_more() -> None:
     X = archetypal_mixtures(30, 10, 3, random_state=0).X
     rows = DataMatrix.of(X)
-    start = around(rows, X[:2])
+    start = from_archetypes(rows, X[:2])
     plain = Problem(rows, 0.1)
     emphasis = np.where(np.arange(30) == 7, 50.0, 1.0)
     strong = replace(plain, emphasis=emphasis)
@@ -199,7 +203,7 @@ def test_the_printed_signs_rise() -> None:
     """Algorithm 1 prints minus (X - W H) H' for the step on W: the objective goes up."""
     X = archetypal_mixtures(30, 20, 3, random_state=0).X
     problem = Problem(DataMatrix.of(X), 1.0)
-    state = around(problem.rows, X[:3])
+    state = from_archetypes(problem.rows, X[:3])
     H, W, T = state._replace(W=np.full((30, 3), 1 / 3))
     rest, size = (X - W @ H) @ H.T, np.linalg.norm(H @ H.T, 2)
     moved = [Simplex().prox((W + sign * rest / size).T).T for sign in (-1, 1)]

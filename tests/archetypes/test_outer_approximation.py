@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thalweg.archetypes import DataMatrix, master_problem as master_module
-from thalweg.archetypes.initialisation import projections
+from thalweg.archetypes.initialisation import successive_projections
 from thalweg.archetypes.outer_approximation import OuterApproximation, largest_norm
 
 K, N, M = 2, 4, 5
@@ -32,7 +32,7 @@ def oracle(X: Any, Y: Any, anchors: Any = None) -> float:
 @pytest.mark.parametrize("anchored", [False, True])
 def test_value_is_that_of_cvxpy(rows: DataMatrix, anchored: bool) -> None:
     rng = np.random.default_rng(0)
-    anchors = projections(rows, K) if anchored else None
+    anchors = successive_projections(rows, K) if anchored else None
     solver = OuterApproximation(K, anchors, gap=1e-5)
     for draw in range(6):
         Y = rng.random((K, N)) if draw % 2 else (rng.random((K, N)) < 0.5).astype(float)
@@ -68,7 +68,7 @@ def test_bounds_hold_against_brute_force(
     rows: DataMatrix, nonzeros: int, small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not small:
-        monkeypatch.setattr(master_module, "_SMALL", 0)
+        monkeypatch.setattr(master_module, "_MAX_INTEGER_ENTRIES", 0)
     best = brute_force(rows, nonzeros)
     found = OuterApproximation(K, seconds=20.0 if small else 0.5).run(rows, nonzeros)
     assert found.lower <= best * (1 + 1e-6)
@@ -86,7 +86,7 @@ def test_the_optimum_repeats_a_row_and_anchors_do_not() -> None:
     X = np.random.default_rng(3).random((6, 4))
     rows = DataMatrix.of(X)
     plain = OuterApproximation(2, gap=1e-4).run(rows, 4).state.H
-    apart = OuterApproximation(2, projections(rows, 2), gap=1e-4).run(rows, 4).state.H
+    apart = OuterApproximation(2, successive_projections(rows, 2), gap=1e-4).run(rows, 4).state.H
 
     def distance(H: Any) -> float:
         return float(np.sum((H[0] - H[1]) ** 2))
