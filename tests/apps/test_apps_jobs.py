@@ -87,7 +87,7 @@ def test_the_demo_is_accurate_and_reproducible(tmp_path):
     assert result.values["F-measure"] > 0.95
     assert result.values["background PSNR"] > result.values["input PSNR"] + 15
     assert {step.stage for step in steps} == {"learning", "writing"}
-    assert steps[-1].done == steps[-1].total == 200
+    assert steps[-1].n_samples_seen == steps[-1].n_samples_total == 200
     models = [checkpoint.load(tmp_path / name / "model.thalweg").estimator for name in ("a", "b")]
     np.testing.assert_array_equal(models[0].components_, models[1].components_)
 
@@ -327,7 +327,7 @@ def test_info_describes_files(table, sensors, film, tmp_path):
 
 def test_an_interrupted_job_can_be_resumed(film, tmp_path):
     def stop(step):
-        if step.stage == "learning" and step.done == 180:
+        if step.stage == "learning" and step.n_samples_seen == 180:
             raise KeyboardInterrupt
 
     options = {"checkpoint": tmp_path / "kept", "batch_size": 30, "frames": True}

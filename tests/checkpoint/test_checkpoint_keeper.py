@@ -208,8 +208,8 @@ def test_a_second_interrupt_takes_effect_immediately(run, tmp_path):
 
 @pytest.mark.parametrize("reason", [KeyboardInterrupt, SystemExit, ZeroDivisionError])
 def test_exceptions_between_batches_are_propagated(run, tmp_path, reason):
-    def stop(position):
-        if position == (0, 150):
+    def stop(progress):
+        if progress.position == (0, 150):
             raise reason
 
     with pytest.raises(reason):
@@ -259,8 +259,8 @@ def test_checkpoints_can_be_written_in_other_threads(run, tmp_path):
 def test_the_state_of_a_generator_is_restored(tmp_path, data):
     stream = streams.open(data)
 
-    def stop(position):
-        if position.sample == 50:
+    def stop(progress):
+        if progress.sample == 50:
             raise InterruptedError
 
     def fit(rng, **options):

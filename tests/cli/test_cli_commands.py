@@ -10,6 +10,7 @@ import pytest
 from thalweg import apps
 from thalweg.cli._show import as_text, progress_bar, safe
 from thalweg.errors import ParameterError
+from thalweg.estimators import Progress
 
 COMMANDS = [
     "separate",
@@ -169,8 +170,8 @@ def test_non_printable_characters_are_escaped():
 def test_the_bar_shows_speed_objective_and_outliers(capsys):
     with progress_bar(True) as progress:
         for done in (10, 20, 40):
-            progress(apps.Step("learning", done, 40, 1.23456, 0.25))
-        progress(apps.Step("writing", 40, None))
+            progress(Progress(done, 40, 1.23456, 0.25))
+        progress(Progress(40, stage="writing"))
     shown = capsys.readouterr().err
     assert "40/40 samples" in shown
     assert "objective 1.235" in shown

@@ -102,7 +102,7 @@ def test_a_gradient_is_averaged_over_blocks(counts: Array) -> None:
     assert relative(merged.objective, whole.objective) < 1e-13
     assert merged.n_samples == whole.n_samples == 200
     # each block estimates its own typical curvature
-    assert 1e-9 < relative(merged.usual, whole.usual) < 0.05
+    assert 1e-9 < relative(merged.expected, whole.expected) < 0.05
 
 
 @pytest.mark.parametrize("constraint", [None, "simplex"])

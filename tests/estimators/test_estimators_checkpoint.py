@@ -92,8 +92,8 @@ class StopError(Exception):
 def test_every_streaming_run_goes_on_bit_by_bit(make_streaming, gappy, tmp_path):
     stream = streams.Shuffled(streams.Repeated(streams.open(gappy), epochs=2), buffer=100)
 
-    def stop(position):
-        if position == (0, 200):
+    def stop(progress):
+        if progress.position == (0, 200):
             raise StopError
 
     with pytest.raises(StopError):

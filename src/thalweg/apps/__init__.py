@@ -5,7 +5,7 @@ the results in open formats. The command ``thalweg`` calls these functions. They
 ``progress`` is called after each batch. :class:`Common` lists the common options.
 """
 
-from thalweg.apps._run import Common, Result, Step
+from thalweg.apps._run import Common, Result
 from thalweg.apps.apply import apply
 from thalweg.apps.complete import complete
 from thalweg.apps.demo import demo
@@ -22,7 +22,6 @@ from thalweg.apps.unmix import unmix
 __all__ = [
     "Common",
     "Result",
-    "Step",
     "apply",
     "complete",
     "demo",

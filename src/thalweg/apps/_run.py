@@ -3,46 +3,18 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import nan
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from thalweg._checks import require_whole
 from thalweg.errors import ParameterError
+from thalweg.learning.progress import Progress
 
-__all__ = ["TINY", "Common", "Result", "Run", "Step", "objective_of"]
+__all__ = ["TINY", "Common", "Result", "Run", "objective_of"]
 
 TINY = 1e-300  # lower limit of denominators and logarithms, far below any data
-
-
-class Step(NamedTuple):
-    """Progress of a job, the argument of its progress callback.
-
-    Attributes
-    ----------
-    stage : str
-        Current stage: 'learning', 'writing', ...
-    done : int
-        Number of samples processed in this stage.
-    total : int or None
-        Number of samples of this stage, if known.
-    objective : float or None
-        Objective; for a tracker, the noise scale.
-    outlier_share : float or None
-        Fraction of outliers among recent observed entries.
-
-    Examples
-    --------
-    >>> from thalweg.apps import Step
-    >>> Step("learning", 40, 100).total
-    100
-    """
-
-    stage: str
-    done: int
-    total: int | None
-    objective: float | None = None
-    outlier_share: float | None = None
 
 
 class Common(TypedDict, total=False):
@@ -69,7 +41,7 @@ class Common(TypedDict, total=False):
     settings : dict
         Further parameters of the estimator.
     progress : callable or None
-        Called with a :class:`Step` after each batch.
+        Called with a :class:`thalweg.estimators.Progress` after each batch.
     command : str or None
         Command line, for the report.
     """
@@ -83,7 +55,7 @@ class Common(TypedDict, total=False):
     overwrite: bool
     read: Mapping[str, Any]
     settings: Mapping[str, Any]
-    progress: Callable[[Step], None] | None
+    progress: Callable[[Progress], None] | None
     command: str | None
 
 
@@ -177,7 +149,7 @@ class Run:
     overwrite: bool = False
     read: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    progress: Callable[[Step], None] | None = None
+    progress: Callable[[Progress], None] | None = None
     command: str | None = None
 
     def __post_init__(self) -> None:
@@ -208,9 +180,10 @@ class Run:
         """Call the progress callback."""
         if self.progress is None:
             return
-        share = getattr(model, "outlier_share_", None)
-        share = None if share is None else float(share)
-        self.progress(Step(stage, done, total, objective_of(model)[1], share))
+        objective = objective_of(model)[1]
+        share = float(getattr(model, "outlier_share_", nan))
+        shown = nan if objective is None else objective
+        self.progress(Progress(done, total, shown, share, stage=stage))
 
     def parameters(self, **others: Any) -> dict[str, Any]:
         """Return the given options for the report, without those that are None."""

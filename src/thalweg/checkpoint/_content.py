@@ -2,7 +2,6 @@
 
 import json
 import re
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from thalweg.checkpoint._decode import decode, describe
 from thalweg.checkpoint._encode import Arrays, Unserializable, encode
 from thalweg.checkpoint._format import Fault
 from thalweg.errors import ParameterError
+from thalweg.learning.progress import Position
 
 __all__ = ["build", "checked", "make_estimator", "position", "restore_state"]
 
@@ -102,7 +102,7 @@ def restore_state(model: Any, content: Content, arrays: Arrays, path: Any) -> No
 def position(content: Content) -> Any:
     """Return the position in the stream, or None."""
     saved = content["position"]
-    return None if saved is None else import_module("thalweg.estimators").Position(*saved)
+    return None if saved is None else Position(*saved)
 
 
 def _class_name(model: Any) -> str:

@@ -8,11 +8,13 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thalweg.apps import Result, Step
+    from thalweg.apps import Result
+    from thalweg.estimators import Progress
 
 __all__ = ["as_json", "as_text", "print_error", "progress_bar", "safe"]
 
@@ -65,13 +67,18 @@ def _format(value: Any) -> str:
 
 
 @contextmanager
-def progress_bar(shown: bool) -> Iterator[Callable[["Step"], None] | None]:
+def progress_bar(shown: bool) -> Iterator[Callable[["Progress"], None] | None]:
     """Show a bar per stage of a job: samples per second, objective, outliers, remaining time."""
     if not shown:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress as RichProgress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description:9}", markup=False),
@@ -79,7 +86,7 @@ def progress_bar(shown: bool) -> Iterator[Callable[["Step"], None] | None]:
         TextColumn("{task.fields[note]}", markup=False),
         TimeRemainingColumn(compact=True),
     )
-    bar = Progress(*columns, console=Console(stderr=True))
+    bar = RichProgress(*columns, console=Console(stderr=True))
     try:
         yield _Bars(bar)
     finally:
@@ -91,22 +98,33 @@ class _Bars:
     def __init__(self, bar: Any) -> None:
         self.bar, self.tasks = bar, {}  # type: ignore[var-annotated]
 
-    def __call__(self, step: "Step") -> None:
+    def __call__(self, progress: "Progress") -> None:
         self.bar.start()  # at the first step
-        if step.stage not in self.tasks:
-            self.tasks[step.stage] = self.bar.add_task(step.stage, total=step.total, note="")
-        task = self.tasks[step.stage]
+        if progress.stage not in self.tasks:
+            self.tasks[progress.stage] = self.bar.add_task(
+                progress.stage, total=progress.n_samples_total, note=""
+            )
+        task = self.tasks[progress.stage]
         speed = next((t.speed for t in self.bar.tasks if t.id == task), None)
-        self.bar.update(task, completed=step.done, total=step.total, note=_note(step, speed))
+        self.bar.update(
+            task,
+            completed=progress.n_samples_seen,
+            total=progress.n_samples_total,
+            note=_note(progress, speed),
+        )
 
 
-def _note(step: "Step", speed: float | None) -> str:
-    done = f"{step.done}" if step.total is None else f"{step.done}/{step.total}"
+def _note(progress: "Progress", speed: float | None) -> str:
+    done = (
+        f"{progress.n_samples_seen}"
+        if progress.n_samples_total is None
+        else f"{progress.n_samples_seen}/{progress.n_samples_total}"
+    )
     parts = [f"{done} samples"]
     if speed is not None:
         parts.append(f"{speed:.0f}/s")
-    if step.objective is not None:
-        parts.append(f"objective {step.objective:.4g}")
-    if step.outlier_share is not None:
-        parts.append(f"outliers {step.outlier_share:.1%}")
+    if not isnan(progress.objective):
+        parts.append(f"objective {progress.objective:.4g}")
+    if not isnan(progress.outlier_share):
+        parts.append(f"outliers {progress.outlier_share:.1%}")
     return "  ".join(parts)

@@ -5,7 +5,6 @@ Rows are samples here; inside, columns are. Every estimator offers ``fit``, ``pa
 ``score_samples`` and ``score``; ``NaN`` in the data means that nothing was observed there.
 """
 
-from thalweg.estimators._checkpointed_run import Position
 from thalweg.estimators.base import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF
 from thalweg.estimators.grasta import Grasta
@@ -26,7 +25,7 @@ from thalweg.estimators.robust_online_nmf import RobustOnlineNMF
 from thalweg.estimators.roseta import Roseta
 from thalweg.estimators.rpca_gd import RPCAGD
 from thalweg.estimators.sparse_archetypal_nmf import SparseArchetypalNMF
-from thalweg.learning.progress import Progress
+from thalweg.learning.progress import Position, Progress
 
 __all__ = [
     "ORNMF",

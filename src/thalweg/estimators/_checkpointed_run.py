@@ -1,45 +1,25 @@
-"""A stream on its way into an estimator, noted down so that another run can go on."""
+"""A run over a stream that writes checkpoints, from which another run can resume."""
 
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import nan
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from thalweg.checkpoint import Keeper
 from thalweg.errors import CheckpointError
+from thalweg.learning.progress import Position, Progress
 
-__all__ = ["CheckpointedRun", "Position"]
-
-
-class Position(NamedTuple):
-    """How far a stream has been taken in.
-
-    Attributes
-    ----------
-    epoch : int
-        The pass, counted from 0.
-    sample : int
-        Samples taken in of this pass: the number of the next one.
-
-    Examples
-    --------
-    >>> from thalweg.estimators import Position
-    >>> Position(epoch=1, sample=300)
-    Position(epoch=1, sample=300)
-    """
-
-    epoch: int = 0
-    sample: int = 0
+__all__ = ["CheckpointedRun"]
 
 
 class CheckpointedRun:
-    """Takes in batches, and writes checkpoints between them: as they are due, and on leaving.
+    """Learns from batches, and writes checkpoints after some of them and at the end.
 
-    Whatever ends the run, the last checkpoint has the state after a whole batch. In the middle
-    of one there is no such state: Ctrl-C waits for the end of the batch, and an error there leaves
-    the checkpoints as they are.
+    The last checkpoint always has the state after a complete batch. Ctrl-C waits for the end of
+    the current batch. An error within a batch leaves the checkpoints unchanged.
     """
 
     def __init__(
@@ -47,15 +27,16 @@ class CheckpointedRun:
         estimator: Any,
         begin: Position,
         size: int,
+        total: int | None,
         keeper: Keeper | None,
-        callback: Callable[[Position], None] | None,
+        callback: Callable[[Progress], None] | None,
     ) -> None:
-        self.estimator, self.size = estimator, size
+        self.estimator, self.size, self.total = estimator, size, total
         self.keeper, self.callback = keeper, callback
         self.position = self.written = begin
         self.between_batches = True
 
-    def take_in(self, batches: Any, epoch: int) -> None:
+    def learn(self, batches: Any, epoch: int) -> None:
         """Learn from the batches of an epoch."""
         for first, X in batches:
             if self.keeper is None:
@@ -64,7 +45,7 @@ class CheckpointedRun:
                 with _interrupts_held_back():
                     self._learn(first, X, epoch)
             if self.callback is not None:
-                self.callback(self.position)
+                self.callback(self._progress())
             if self.keeper is not None and self.keeper.due_after_batch():
                 self._write(self.keeper)
 
@@ -73,6 +54,16 @@ class CheckpointedRun:
         self.estimator.partial_fit(X)
         self.position = Position(epoch, first + X.shape[0])
         self.between_batches = True
+
+    def _progress(self) -> Progress:
+        model = self.estimator
+        return Progress(
+            model.n_samples_seen_,
+            self.total,
+            getattr(model, "objective_", nan),
+            getattr(model, "outlier_share_", nan),
+            *self.position,
+        )
 
     def _write(self, keeper: Keeper) -> None:
         keeper.write(self.estimator, self.position, batch_size=self.size)
@@ -87,16 +78,16 @@ class CheckpointedRun:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        news = self.between_batches and self.position != self.written
-        if self.keeper is not None and news and not isinstance(error, CheckpointError):
+        unsaved = self.between_batches and self.position != self.written
+        if self.keeper is not None and unsaved and not isinstance(error, CheckpointError):
             self._write(self.keeper)
 
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Let Ctrl-C wait until the end of the block; a second one is let through at once.
+    """Delay Ctrl-C until the end of the block; a second one interrupts at once.
 
-    Only the main thread is interrupted, and only there a handler can be set.
+    Only the main thread receives interrupts and can set a handler.
     """
     former = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(former):

@@ -1,4 +1,4 @@
-"""Learning from a stream: the loop around partial_fit."""
+"""fit_stream: the loop around partial_fit."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -8,16 +8,18 @@ from typing import Any, Self
 from thalweg._checks import check_callback, require_whole
 from thalweg.checkpoint import Keeper, keeper_for, latest, read_manifest, restore
 from thalweg.errors import InputError, ParameterError
-from thalweg.estimators._checkpointed_run import CheckpointedRun, Position
+from thalweg.estimators._checkpointed_run import CheckpointedRun
 from thalweg.estimators._prefetch import read_ahead
+from thalweg.learning.progress import Position, Progress
 
 __all__ = ["StreamFit"]
 
-_BATCH = 256
+# Samples per batch of estimators without a choice of their own.
+_BATCH_SIZE = 256
 
 
 class StreamFit:
-    """What an estimator with partial_fit needs to learn from streams."""
+    """Mixin of the estimators with partial_fit."""
 
     def fit_stream(
         self,
@@ -25,8 +27,8 @@ class StreamFit:
         *,
         epochs: int = 1,
         batch_size: int | None = None,
-        start: tuple[int, int] | None = None,
-        callback: Callable[[Position], None] | None = None,
+        start: Progress | tuple[int, int] | None = None,
+        callback: Callable[[Progress], None] | None = None,
         checkpoint: str | PathLike[str] | Keeper | None = None,
         resume: bool = False,
         prefetch: bool | None = None,
@@ -36,27 +38,26 @@ class StreamFit:
         Parameters
         ----------
         stream : Stream
-            What ``thalweg.streams.open`` returns, or anything with ``batches(size, start)``.
+            From :func:`thalweg.streams.open`, or any object with ``batches(size, start)``.
         epochs : int, default=1
-            How many times the stream is taken in.
+            Number of passes over the stream.
         batch_size : int or None, default=None
-            Samples in a batch; None leaves it to the estimator.
-        start : Position or None, default=None
-            None forgets what was learned before, and begins at the first sample. A position that
-            a callback got goes on from there with what was learned: with the same batch size, and
-            the state the estimator had then, it all ends as if there had been no break.
+            Samples per batch; None is the choice of the estimator.
+        start : Progress, Position, (epoch, sample) or None, default=None
+            None discards what was learned, and starts at the first sample. Otherwise the fit
+            resumes at this position with the current state. With the same batch size, and the
+            state at that position, the result is that of an uninterrupted fit.
         callback : callable or None, default=None
-            Called with the :class:`~thalweg.estimators.Position` after each batch.
+            Called with a :class:`~thalweg.estimators.Progress` after each batch.
         checkpoint : path, Keeper or None, default=None
-            Folder into which checkpoints are written: every 30 seconds, or when the
-            :class:`thalweg.checkpoint.Keeper` says; at the end; and when the run is interrupted.
+            Folder for checkpoints. They are written every 30 seconds, or as the
+            :class:`thalweg.checkpoint.Keeper` is set; at the end; and when the run is interrupted.
         resume : bool, default=False
-            Whether to go on from the newest checkpoint in that folder, if there is one. It all ends
-            as if there had been no break, whenever that was.
+            Whether to resume from the latest checkpoint in that folder, if there is one. The
+            result is that of an uninterrupted fit.
         prefetch : bool or None, default=None
-            Whether a thread reads the next batch while one is learned from; what is learned is the
-            same. None leaves it to the stream: files are read ahead, what is in memory, waited for
-            or not the library's own is not.
+            Whether a thread reads the next batch while the current one is processed. The result is
+            the same. None prefetches files, but neither data in memory nor live sources.
 
         Returns
         -------
@@ -71,7 +72,7 @@ class StreamFit:
         check_callback(callback)
         keeper = keeper_for(checkpoint, resume, start)
         size = self._stream_batch_size(stream) if batch_size is None else batch_size
-        begin = Position() if start is None else Position(*start)
+        begin = _position(start)
         require_whole(1, epochs=epochs, batch_size=size)
         require_whole(0, epoch=begin.epoch, sample=begin.sample)
         path = latest(keeper.directory) if keeper is not None and resume else None
@@ -80,10 +81,12 @@ class StreamFit:
         elif start is None:
             self._forget()
         ahead = getattr(stream, "read_ahead", False) if prefetch is None else prefetch
-        with CheckpointedRun(self, begin, size, keeper, callback) as run:
+        n = getattr(stream, "n_samples", None)
+        total = None if n is None else n * epochs
+        with CheckpointedRun(self, begin, size, total, keeper, callback) as run:
             for epoch in range(begin.epoch, epochs):
                 with read_ahead(stream.batches(size, begin.sample), ahead) as batches:
-                    run.take_in(batches, epoch)
+                    run.learn(batches, epoch)
                 begin = Position(epoch + 1, 0)
         if not hasattr(self, "components_"):
             raise InputError(
@@ -92,11 +95,11 @@ class StreamFit:
         return self
 
     def _stream_batch_size(self, stream: Any) -> int:
-        """Return the size of the batches in which a stream is taken in."""
-        return _BATCH
+        """Return the default batch size for a stream."""
+        return _BATCH_SIZE
 
     def _resumed(self, path: Path, asked: int | None) -> tuple[Position, int]:
-        """Return where to go on and in which steps, with what was learned until then."""
+        """Restore the estimator from a checkpoint; return position and batch size."""
         kept = read_manifest(path)
         if kept.position is None or kept.batch_size is None or asked not in (None, kept.batch_size):
             raise ParameterError(
@@ -106,6 +109,12 @@ class StreamFit:
         return restore(path, self).position, kept.batch_size
 
     def _forget(self) -> None:
-        """Drop what was learned: by scikit-learn's rule, what ends in an underscore."""
+        """Delete the fitted attributes, which end with an underscore."""
         for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
             delattr(self, name)
+
+
+def _position(start: Any) -> Position:
+    if start is None:
+        return Position()
+    return start.position if isinstance(start, Progress) else Position(*start)
