@@ -10,12 +10,12 @@ from scipy import ndimage
 from thalweg import apps, streams, synthetic
 from thalweg.apps._columns import measure
 from thalweg.apps._films import film, reduced, tiled
-from thalweg.apps._folder import open_folder, plain
+from thalweg.apps._folder import open_folder
 from thalweg.apps._learn import Subsample
 from thalweg.apps._mask import majority, objects
 from thalweg.apps._models import build, methods
 from thalweg.apps._rank import choose_rank
-from thalweg.apps._run import Run
+from thalweg.apps._run import Run, json_types
 from thalweg.apps._tables import array_file, csv_file
 from thalweg.errors import InputError, ParameterError
 
@@ -137,7 +137,7 @@ def test_every_estimator_has_a_name():
 
 def test_values_are_converted_to_json():
     values = {"a": np.float64(1.5), "b": [np.int64(2), float("nan")], "c": np.arange(2), 3: None}
-    assert json.loads(json.dumps(plain(values), allow_nan=False)) == {
+    assert json.loads(json.dumps(json_types(values), allow_nan=False)) == {
         "a": 1.5,
         "b": [2, None],
         "c": [0, 1],
