@@ -15,7 +15,7 @@ from thalweg.errors import CheckpointError, InputError, ParameterError
 MODELS = [
     RobustOnlineNMF(3, random_state=0),
     ORNMF(3, buffer_size=30, random_state=0),
-    PetrelsADMM(3, start_samples=32, random_state=0),
+    PetrelsADMM(3, init_samples=32, random_state=0),
 ]
 
 

@@ -22,7 +22,7 @@ MODELS = {
     "RobustOnlineNMF": RobustOnlineNMF(3, random_state=0),
     "OnlineNMF": OnlineNMF(3, loss="kl", random_state=0),
     "ORNMF": ORNMF(3, buffer_size=30, random_state=0),
-    "PetrelsADMM": PetrelsADMM(3, start_samples=64, random_state=0),
+    "PetrelsADMM": PetrelsADMM(3, init_samples=64, random_state=0),
 }
 SAMPLES, SIZE = 120, 10
 

@@ -21,7 +21,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "RobustNMF": [{"solver": solver, "max_iter": 50} for solver in SOLVERS],
     "LRGeomCG": [{"max_iter": 30}],
     "RPCAGD": [{"max_iter": 30}],
-    "PetrelsADMM": [{"start_samples": 32}],
+    "PetrelsADMM": [{"init_samples": 32}],
     # The default keeps the best of several starts, which may not depend on the seed, and with
     # more sweeps archetypes leave a given start: the codes of these data do not sum to 1.
     "SparseArchetypalNMF": [{"start": "samples", "path": 2, "max_iter": 5}],
@@ -63,7 +63,7 @@ def _maker(variant: tuple[type, dict[str, Any]]) -> Make:
 
 
 STREAMING = [v for v in VARIANTS if hasattr(v[0], "partial_fit")]
-TRACKING = [(cls, {"start_samples": 32}) for cls in TRACKERS]
+TRACKING = [(cls, {"init_samples": 32}) for cls in TRACKERS]
 COMPLETING = [v for v in VARIANTS if v[0].signed and v not in STREAMING]
 
 

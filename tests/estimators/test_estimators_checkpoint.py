@@ -105,7 +105,7 @@ def test_every_streaming_run_goes_on_bit_by_bit(make_streaming, gappy, tmp_path)
 def test_a_robust_start_that_is_still_waiting_goes_on(make_tracking, gappy, tmp_path):
     model = make_tracking().partial_fit(gappy[:20])
     again = through_a_file(model, tmp_path).estimator
-    assert model._waiting is not None
+    assert model.state_.init_samples is not None
     assert_same(model.partial_fit(gappy[20:200]), again.partial_fit(gappy[20:200]))
 
 

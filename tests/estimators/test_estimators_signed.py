@@ -107,7 +107,7 @@ def test_the_diary_of_drift_is_bounded(
 ) -> None:
     whole = make_tracking(epochs=3).fit(gappy).drift_
     assert len(whole) > 4
-    monkeypatch.setattr("thalweg.estimators._tracking._KEPT", 3)
+    monkeypatch.setattr("thalweg.learning.tracking.MAX_HISTORY", 3)
     assert np.array_equal(make_tracking(epochs=3).fit(gappy).drift_, whole[-3:])
 
 
@@ -178,8 +178,8 @@ BAD: list[tuple[str, Any, str]] = [
     ("init", np.ones((20, 3)), r"shape \(3, 20\).*shape \(20, 3\).*unchanged"),
     ("init", np.full((3, 20), np.nan), r"finite.*shape \(3, 20\)"),
     ("init", np.ones((3, 20)), "linearly independent.*fewer components"),
-    ("start_samples", 0, "positive integer, got 0"),
-    ("start_samples", "many", "positive integer, got 'many'"),
+    ("init_samples", 0, "integer >= 1, got 0"),
+    ("init_samples", "many", "integer >= 1, got 'many'"),
     ("on_jump", "panic", "'note', 'reset', got 'panic'"),
 ]
 

@@ -53,7 +53,7 @@ def test_the_trackers_are_discovered() -> None:
 )
 def test_any_cut_of_a_stream_gives_the_same(cls: Any, init: str) -> None:
     X = stream(240, 12, 2, jumps=(150,)).X
-    how = {"init": init, "random_state": 3, "start_samples": 40, "on_jump": "reset"}
+    how = {"init": init, "random_state": 3, "init_samples": 40, "on_jump": "reset"}
     whole = cls(2, **how).fit(X)
     for cuts in ([1, 2, 31, 32, 33, 64, 200], [40, 41, 128], range(1, 100)):
         pieces = cls(2, **how)
@@ -141,10 +141,10 @@ def test_a_random_start_depends_on_the_seed_alone(cls: Any) -> None:
 @pytest.mark.parametrize("samples", [32, 100, "auto"])
 def test_a_robust_start_ends(samples: Any) -> None:
     data = stream(600, 30, 2)
-    model = PetrelsADMM(2, start_samples=samples, random_state=0)
+    model = PetrelsADMM(2, init_samples=samples, random_state=0)
     for t in range(600):
         model.partial_fit(data.X[[t]])
-        if model._waiting is None:
+        if model.state_.init_samples is None:
             break
     least = {32: 32, 100: 128, "auto": 128 + 16}[samples]
     assert least <= model.n_samples_seen_ <= 2 * least
@@ -185,7 +185,7 @@ def test_a_jump_is_noticed_and_followed(cls: Any, seed: int) -> None:
 def test_a_stream_at_rest_has_no_jumps(cls: Any, seed: int) -> None:
     density = 0.1 if cls is PetrelsADMM else 0.0
     data = subspace_stream(5000, 30, 2, outlier_density=density, random_state=seed)
-    assert cls(2, random_state=0, start_samples=64).fit(data.X).jumps_.size == 0
+    assert cls(2, random_state=0, init_samples=64).fit(data.X).jumps_.size == 0
 
 
 @OURS
@@ -203,7 +203,7 @@ def test_drift_is_the_angle_of_32_samples(rotation: float) -> None:
     data = subspace_stream(
         2000, 30, 2, outlier_density=0.0, rotation=rotation, snr=60, random_state=0
     )
-    model = Petrels(2, forgetting=half_life(25), start_samples=64, random_state=0).fit(data.X)
+    model = Petrels(2, forgetting=half_life(25), init_samples=64, random_state=0).fit(data.X)
     assert len(model.drift_) == 2000 // 32 - 2
     assert np.median(model.drift_[-40:]) == pytest.approx(32 * rotation, rel=0.25)
 
@@ -216,9 +216,9 @@ def test_drift_at_rest_falls(cls: Any) -> None:
 
 
 def test_drift_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thalweg.estimators._tracking._KEPT", 5)
+    monkeypatch.setattr("thalweg.learning.tracking.MAX_HISTORY", 5)
     X = stream(600, 10, 2).X
-    model = Petrels(2, start_samples=32, random_state=0).fit(X)
+    model = Petrels(2, init_samples=32, random_state=0).fit(X)
     assert len(model.drift_) == 5
 
 
@@ -278,13 +278,13 @@ def test_a_start_after_a_jump_forgets_features_that_are_gone(shared_data: Any) -
 def test_completion_is_several_passes_and_a_fill(cls: Any) -> None:
     data = stream(200, 40, 2, outlier_density=0.0, missing=0.5)
     gaps, model = np.isnan(data.X), cls(2, random_state=0)
-    completed = model.complete(data.X, passes=3)
+    completed = model.complete(data.X, epochs=3)
     assert model.n_samples_seen_ == 600
     assert np.array_equal(completed, model.fill(data.X))
     assert np.array_equal(completed[~gaps], data.X[~gaps])
     assert np.linalg.norm((completed - data.clean)[gaps]) < 0.2 * np.linalg.norm(data.clean[gaps])
-    with pytest.raises(ParameterError, match="passes"):
-        model.complete(data.X, passes=0)
+    with pytest.raises(ParameterError, match="epochs"):
+        model.complete(data.X, epochs=0)
 
 
 def test_completion_notes_jumps_and_keeps_its_basis() -> None:
@@ -292,12 +292,16 @@ def test_completion_notes_jumps_and_keeps_its_basis() -> None:
     data = stream(1200, 30, 2, outlier_density=0.0, missing=0.3, jumps=(1000,))
     model = PetrelsADMM(4, on_jump="reset", random_state=0)
     completed = model.complete(data.X)
-    assert model.jumps_.size > 0
+    completed_jumps = model.jumps_.size
+    assert completed_jumps > 0
     noting = PetrelsADMM(4, on_jump="note", random_state=0).fit(data.X)
     for _ in range(2):
         noting.partial_fit(data.X)
     assert np.array_equal(completed, noting.fill(data.X))
-    assert model._restarts, "later jumps have to lead to a new start again"
+    for jumped in (model, noting):  # the parameter is unchanged: a later jump resets the basis
+        jumped.partial_fit(stream(400, 30, 2, outlier_density=0.0, missing=0.3).X[:, ::-1])
+    assert model.jumps_.size == noting.jumps_.size > completed_jumps
+    assert not np.array_equal(model.components_, noting.components_)
 
 
 # --- bad input -------------------------------------------------------------------------------
@@ -314,8 +318,8 @@ def test_completion_notes_jumps_and_keeps_its_basis() -> None:
         ({"init": np.ones((3, 20))}, r"init must be .* shape \(2, 20\)"),
         ({"init": np.full((2, 20), np.nan)}, "init must be"),
         ({"on_jump": "panic"}, "on_jump"),
-        ({"start_samples": 0}, "start_samples"),
-        ({"start_samples": "all"}, "start_samples"),
+        ({"init_samples": 0}, "init_samples"),
+        ({"init_samples": "all"}, "init_samples"),
         ({"epochs": 0}, "epochs"),
     ],
 )
@@ -337,13 +341,14 @@ def test_a_basis_without_rank_is_told(cls: Any) -> None:
     ("cls", "parameters"),
     [
         (Petrels, {"forgetting": 0.0}),
-        (Petrels, {"step": "greedy"}),
+        (Petrels, {"step_size": "greedy"}),
         (Petrels, {"ridge": -1.0}),
-        (PetrelsADMM, {"noise": 0.0}),
-        (PetrelsADMM, {"noise": "none"}),
+        (PetrelsADMM, {"noise_scale": 0.0}),
+        (PetrelsADMM, {"noise_scale": "none"}),
         (PetrelsADMM, {"solver": "lbfgs"}),
         (PetrelsADMM, {"threshold": 0.0}),
-        (PetrelsADMM, {"outlier_weight": -1.0}),
+        (PetrelsADMM, {"huber_threshold": -1.0}),
+        (PetrelsADMM, {"forgetting": [0.9]}),
     ],
 )
 def test_parameters_of_the_trackers_are_told(cls: Any, parameters: Any) -> None:

@@ -10,14 +10,14 @@ import pytest
 import reference
 from thalweg import _kernels
 from thalweg._kernels import petrels
-from thalweg.trackers._blocks import pack, unpack
-from thalweg.trackers._noise import variance_within
+from thalweg._linalg import pack_rows, unpack_rows
+from thalweg.trackers.noise_scale import truncated_variance
 
 Array = Any
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 # One block of lanes that is not full, one that is, more than one; one code, and more.
 SIZES = pytest.mark.parametrize(("F", "K"), [(12, 1), (30, 3), (64, 2), (150, 5)])
-RULE = (0.5, 2.5, variance_within(2.5), 1 - 1 / 200)
+RULE = (0.5, 2.5, truncated_variance(2.5), 1 - 1 / 200)
 
 
 def stream(dtype: Any, F: int, K: int, B: int = 25, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -50,16 +50,16 @@ def agree(found: Array, wanted: Array, dtype: Any) -> None:
 
 def moments(D: Array, L: Array, F: int) -> Array:
     """Return the rows' matrices, put together from their factors."""
-    d, K = unpack(D, F).astype(float), D.shape[1]
+    d, K = unpack_rows(D, F).astype(float), D.shape[1]
     triangle = np.tile(np.eye(K), (F, 1, 1))
     if K > 1:  # row by row, as they are packed
-        triangle[:, *np.tril_indices(K, -1)] = unpack(L, F)
+        triangle[:, *np.tril_indices(K, -1)] = unpack_rows(L, F)
     return np.einsum("fij,fj,fkj->fik", triangle, d, triangle)
 
 
 def first(U: Array) -> tuple[Array, Array, Array]:
     """Return a packed basis with nothing learned."""
-    blocks, K = pack(U), U.shape[1]
+    blocks, K = pack_rows(U), U.shape[1]
     lower = np.zeros((len(blocks), K * (K - 1) // 2, blocks.shape[2]), U.dtype)
     return blocks, np.zeros_like(blocks), lower
 
@@ -72,7 +72,7 @@ def first(U: Array) -> tuple[Array, Array, Array]:
 def test_least_squares_codes(dtype: Any, F: int, K: int) -> None:
     U, X, observed = stream(dtype, F, K)
     H = room(X, K)[0]
-    _kernels.least_squares_codes(X, observed, pack(U), H)
+    _kernels.least_squares_codes(X, observed, pack_rows(U), H)
     W, V = wide(U, X)
     agree(H, reference.least_squares_codes(V, observed, W), dtype)
     assert not H[3].any()
@@ -84,9 +84,9 @@ def test_with_fewer_entries_than_codes_they_are_of_least_norm(dtype: Any, K: int
     U, X, observed = stream(dtype, 40, K)
     observed[:] = np.arange(40) < np.arange(25)[:, None] % (K + 1)
     H, solved = room(X, K)[0], np.zeros(len(X), bool)
-    _kernels.least_squares_codes(X, observed, pack(U), H)
+    _kernels.least_squares_codes(X, observed, pack_rows(U), H)
     same = np.zeros_like(H)
-    _kernels.huber_codes(X, observed, pack(U), 0.1, 60, same, solved)
+    _kernels.huber_codes(X, observed, pack_rows(U), 0.1, 60, same, solved)
     for h, other, x, there in zip(H, same, *wide(X), observed, strict=True):
         rows = U[there].astype(float)
         least = np.linalg.pinv(rows) @ x[there]
@@ -103,7 +103,7 @@ def test_with_fewer_entries_than_codes_they_are_of_least_norm(dtype: Any, K: int
 def test_huber_codes(dtype: Any, F: int, K: int, knee: float) -> None:
     U, X, observed = stream(dtype, F, K)
     H, solved = np.zeros((len(X), K), dtype), np.zeros(len(X), bool)
-    _kernels.huber_codes(X, observed, pack(U), knee, 60, H, solved)
+    _kernels.huber_codes(X, observed, pack_rows(U), knee, 60, H, solved)
     wanted = reference.huber_codes(*wide(X), observed, *wide(U), knee)
     assert solved.all()
     agree(H, wanted, dtype)
@@ -118,7 +118,7 @@ def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float, prior: float)
         U[:, -1] *= 0.2  # so that the entries tell it less well
     (H, R, _), solved = room(X, K), np.zeros(len(X), bool)
     rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, observed, pack(U), scale, prior, rule, none, H, R, solved)
+    _kernels.rejecting_codes(X, observed, pack_rows(U), scale, prior, rule, none, H, R, solved)
     wanted = reference.rejecting_codes(*wide(X), observed, *wide(U), scale, prior, *RULE[:2])
     assert solved.all()
     agree(H, wanted[0], dtype)
@@ -134,7 +134,7 @@ def test_codes_of_so_many_entries_that_a_few_of_them_are_fitted_first(dtype: Any
     U *= dtype(np.sqrt(F))  # so that codes are as large as noise and outliers are made for
     (H, R, _), solved = room(X, K), np.zeros(len(X), bool)
     rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, observed, pack(U), 0.4, 0.0, rule, none, H, R, solved)
+    _kernels.rejecting_codes(X, observed, pack_rows(U), 0.4, 0.0, rule, none, H, R, solved)
     assert solved.all()
     wanted, outliers = reference.rejecting_codes(*wide(X), observed, *wide(U), 0.4, 0.0, *RULE[:2])
     noise = 0.4 * np.sqrt(K / F)  # of a fit of all
@@ -147,7 +147,7 @@ def test_the_fit_before_rejection_is_as_good_as_noise_lets_it_be(dtype: Any) -> 
     F, K, knee, limit, ridge = 20_000, 3, 0.2, 1.0, 1e4 * np.finfo(dtype).eps
     U, X, _ = stream(dtype, F, K, B=12)
     U *= dtype(np.sqrt(F))
-    blocks, bounds = pack(U), (dtype(knee), dtype(limit))
+    blocks, bounds = pack_rows(U), (dtype(knee), dtype(limit))
     extent, desk, r = petrels._extent(blocks), np.empty((4, F), dtype), np.empty(F, dtype)
     G, delta = np.empty((K, K)), np.empty(K)
     for x in X:
@@ -168,7 +168,7 @@ def test_a_step_so_short_that_its_slope_is_rounding_goes_somewhere() -> None:
     H, solved = np.zeros((1, 1)), np.zeros(1, dtype=bool)
     for knee in np.geomspace(1e-12, 1e-6, 200):
         H[:] = 0.0
-        _kernels.huber_codes(x, np.ones(x.shape, dtype=bool), pack(U), knee, 60, H, solved)
+        _kernels.huber_codes(x, np.ones(x.shape, dtype=bool), pack_rows(U), knee, 60, H, solved)
         assert np.isfinite(H).all()
         assert abs(H[0, 0]) <= 1.0
 
@@ -182,7 +182,7 @@ def test_codes_of_few_entries_that_do_not_fit(K: int) -> None:
     X[observed.cumsum(axis=1) == 1] += 9.0  # one outlier each
     (H, R, _), solved = room(X, K), np.empty(60, dtype=bool)
     rule, none, prior = np.array(RULE), np.array(()), 0.05**2
-    _kernels.rejecting_codes(X, observed, pack(U), 0.05, prior, rule, none, H, R, solved)
+    _kernels.rejecting_codes(X, observed, pack_rows(U), 0.05, prior, rule, none, H, R, solved)
     codes, outliers = reference.rejecting_codes(X, observed, U, 0.05, prior, *RULE[:2])
     agree(H, codes, np.float64)
     agree(R, outliers, np.float64)
@@ -199,11 +199,11 @@ def test_rows_that_are_rounding_tell_nothing(dtype: Any, length: float) -> None:
     X, observed, usual = np.ones((1, 30), dtype), np.zeros((1, 30), dtype=bool), (30 / 3) ** 0.5
     observed[0, 4] = True
     (H, R, _), solved = room(X, 3), np.empty(1, dtype=bool)
-    _kernels.least_squares_codes(X, observed, pack(U), H)
+    _kernels.least_squares_codes(X, observed, pack_rows(U), H)
     assert np.linalg.norm(H) < usual
     H[:] = 7
     rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, observed, pack(U), 0.1, 0.01, rule, none, H, R, solved)
+    _kernels.rejecting_codes(X, observed, pack_rows(U), 0.1, 0.01, rule, none, H, R, solved)
     assert np.linalg.norm(H) < usual
 
 
@@ -225,7 +225,7 @@ def test_track_least_squares(dtype: Any, F: int, K: int, motion: Any) -> None:
     basis, second, codes, errors = reference.track_least_squares(
         *wide(X), observed, *wide(U), motion
     )
-    agree(unpack(blocks, F), basis, dtype)
+    agree(unpack_rows(blocks, F), basis, dtype)
     agree(moments(D, L, F), second, dtype)
     agree(H, codes, dtype)
     agree(error, errors, dtype)
@@ -250,7 +250,7 @@ def test_track_rejecting(dtype: Any, F: int, K: int, motion: Any) -> None:
     basis, second, level, codes, outliers, errors = reference.track_rejecting(
         *wide(X), observed, *wide(U), motion, RULE, _kernels.LISTEN
     )
-    agree(unpack(blocks, F), basis, dtype)
+    agree(unpack_rows(blocks, F), basis, dtype)
     agree(moments(D, L, F), second, dtype)
     agree(noise[:5], level[:5], dtype)
     agree(noise[5:], level.first, dtype)
@@ -279,7 +279,7 @@ def problems(seed: int, count: int = 40) -> Any:
 def solve(U: Array, X: Array, observed: Array, knee: float, H: Array | None = None) -> Array:
     H = np.zeros((len(X), U.shape[1])) if H is None else H.copy()
     solved = np.zeros(len(X), bool)
-    _kernels.huber_codes(X, observed, pack(U), knee, 60, H, solved)
+    _kernels.huber_codes(X, observed, pack_rows(U), knee, 60, H, solved)
     assert solved.all(), f"{np.flatnonzero(~solved)} not solved with the knee {knee}"
     return H
 

@@ -9,22 +9,22 @@ from thalweg.errors import ParameterError
 from thalweg.estimators import grasta, grouse, online_robust_pca, roseta
 from thalweg.metrics import sep
 from thalweg.synthetic import subspace_stream
-from thalweg.trackers.grasta import Grasta
-from thalweg.trackers.grouse import Grouse
-from thalweg.trackers.online_robust_pca import OnlineRobustPCA
-from thalweg.trackers.roseta import Roseta
+from thalweg.trackers.grasta import GrastaTracker
+from thalweg.trackers.grouse import GrouseTracker
+from thalweg.trackers.online_robust_pca import OnlineRobustPCATracker
+from thalweg.trackers.roseta import RosetaTracker
 
 Array = Any
 TRACKERS = [
-    Grouse(),
-    Grouse("constant", 0.3),
-    Grouse("diminishing"),
-    Grasta(),
-    Grasta("constant", 0.05),
-    Grasta("diminishing"),
-    Roseta(),
-    OnlineRobustPCA(),
-    OnlineRobustPCA(forgetting=0.95, sweeps=2),
+    GrouseTracker(),
+    GrouseTracker("constant", 0.3),
+    GrouseTracker("diminishing"),
+    GrastaTracker(),
+    GrastaTracker("constant", 0.05),
+    GrastaTracker("diminishing"),
+    RosetaTracker(),
+    OnlineRobustPCATracker(),
+    OnlineRobustPCATracker(forgetting=0.95, sweeps=2),
 ]
 EACH = pytest.mark.parametrize("tracker", TRACKERS, ids=str)
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -70,7 +70,9 @@ def test_errors_of_long_samples_are_of_some_entries(tracker: Any) -> None:
 
 
 @DTYPES
-@pytest.mark.parametrize("tracker", [Grouse(), Grasta(max_iter=5), Roseta(max_iter=5)], ids=str)
+@pytest.mark.parametrize(
+    "tracker", [GrouseTracker(), GrastaTracker(max_iter=5), RosetaTracker(max_iter=5)], ids=str
+)
 @pytest.mark.parametrize("fault", [0.0, 0.01])
 def test_bases_stay_orthonormal_over_many_samples(tracker: Any, dtype: Any, fault: float) -> None:
     """Large turns take rounding errors away and small ones do not, so steps are small here."""
@@ -88,17 +90,17 @@ def test_bases_stay_orthonormal_over_many_samples(tracker: Any, dtype: Any, faul
 @pytest.mark.parametrize(
     ("cls", "parameters"),
     [
-        (Grouse, {"step_size": "adaptive"}),
-        (Grouse, {"rate": 0.0}),
-        (Grasta, {"step_size": "greedy"}),
-        (Grasta, {"rho": -1.0}),
-        (Grasta, {"max_iter": 0}),
-        (Roseta, {"rate": float("nan")}),
-        (Roseta, {"tol": 0.0}),
-        (OnlineRobustPCA, {"lambda1": -1.0}),
-        (OnlineRobustPCA, {"lambda2": 0.0}),
-        (OnlineRobustPCA, {"forgetting": 1.5}),
-        (OnlineRobustPCA, {"sweeps": 0}),
+        (GrouseTracker, {"step_size": "adaptive"}),
+        (GrouseTracker, {"rate": 0.0}),
+        (GrastaTracker, {"step_size": "greedy"}),
+        (GrastaTracker, {"rho": -1.0}),
+        (GrastaTracker, {"max_iter": 0}),
+        (RosetaTracker, {"rate": float("nan")}),
+        (RosetaTracker, {"tol": -1e-3}),
+        (OnlineRobustPCATracker, {"lambda1": -1.0}),
+        (OnlineRobustPCATracker, {"lambda2": 0.0}),
+        (OnlineRobustPCATracker, {"forgetting": 1.5}),
+        (OnlineRobustPCATracker, {"sweeps": 0}),
     ],
 )
 def test_parameters_without_meaning_are_refused(cls: Any, parameters: Any) -> None:
@@ -111,7 +113,7 @@ def test_parameters_without_meaning_are_refused(cls: Any, parameters: Any) -> No
 MODELS = pytest.mark.parametrize(
     ("model", "bound"),
     [
-        (grouse.Grouse(2, step="diminishing", random_state=0), None),
+        (grouse.Grouse(2, step_size="diminishing", random_state=0), None),
         (grasta.Grasta(2, random_state=0), 1e-3),
         (roseta.Roseta(2, random_state=0), 1e-2),
         (online_robust_pca.OnlineRobustPCA(2, random_state=0), 5e-4),
@@ -152,10 +154,29 @@ def test_estimators_give_the_same_in_pieces(model: Any, bound: Any) -> None:
 def test_estimators_refuse_parameters_without_meaning() -> None:
     X = subspace_stream(50, 20, 2, random_state=1).X
     for model, name in [
-        (grouse.Grouse(step="full"), "step"),
-        (grasta.Grasta(max_rounds=0), "max_rounds"),
+        (grouse.Grouse(step_size="full"), "step_size"),
+        (grasta.Grasta(max_iter=0), "max_iter"),
         (roseta.Roseta(rate=-1.0), "rate"),
         (online_robust_pca.OnlineRobustPCA(sweeps=1.5), "sweeps"),
     ]:
         with pytest.raises(ParameterError, match=name):
             model.fit(X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        grasta.Grasta(2, tol=0.0, max_iter=7, random_state=0),
+        roseta.Roseta(2, tol=0.0, max_iter=7, random_state=0),
+        online_robust_pca.OnlineRobustPCA(2, tol=0.0, max_iter=7, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_without_a_tolerance_all_iterations_are_done(model: Any) -> None:
+    X = subspace_stream(100, 20, 2, random_state=1).X
+    few = model.fit(X).components_
+    more = model.set_params(max_iter=8).fit(X).components_
+    assert np.isfinite(few).all()
+    assert not np.array_equal(few, more)
+    with pytest.raises(ParameterError, match="tol must be a finite number >= 0"):
+        model.set_params(tol=-1.0).fit(X)

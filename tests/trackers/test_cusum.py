@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from thalweg._linalg import largest_angle, orthonormal
 from thalweg.errors import ParameterError
+from thalweg.learning.tracking import Cusum, Evidence
 from thalweg.metrics import principal_angles
-from thalweg.trackers.angles import largest_angle, orthonormal
-from thalweg.trackers.cusum import Cusum, Evidence
 
 Array = Any
 SEEDS = pytest.mark.parametrize("seed", range(5))

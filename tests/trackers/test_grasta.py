@@ -8,7 +8,7 @@ import pytest
 from scipy.linalg import expm
 
 from thalweg.metrics import subspace_error
-from thalweg.trackers.grasta import Grasta
+from thalweg.trackers.grasta import GrastaTracker
 
 Array = Any
 SEEDS = pytest.mark.parametrize("seed", range(4))
@@ -37,13 +37,13 @@ def least_absolute(U: Array, v: Array, observed: Array) -> tuple[float, Array]:
 def test_codes_have_the_least_absolute_residual(seed: int) -> None:
     U, v, observed = sample(seed)
     best, _ = least_absolute(U, v, observed)
-    exact = Grasta(tol=1e-9, max_iter=5000)
+    exact = GrastaTracker(tol=1e-9, max_iter=5000)
     codes = exact.encoder(exact.init(U)).encode(v, U, observed=observed)
     assert codes.solved.all()
     assert codes.loss[0] == pytest.approx(best, rel=1e-6)
     rest = np.where(observed, v - U @ codes.H, 0.0)
     assert np.abs(rest).sum() == pytest.approx(best, rel=1e-6)
-    usual = Grasta()
+    usual = GrastaTracker()
     codes = usual.encoder(usual.init(U)).encode(v, U, observed=observed)
     assert codes.solved.all()
     assert best <= codes.loss[0] * (1 + 1e-9) <= best * (1 + 2e-3), "tol is not a relative gap"
@@ -53,7 +53,7 @@ def test_codes_have_the_least_absolute_residual(seed: int) -> None:
 def test_a_step_follows_the_geodesic_of_the_multipliers(seed: int) -> None:
     U, v, observed = sample(seed)
     _, slope = least_absolute(U, v, observed)
-    tracker = Grasta("constant", 0.2, tol=1e-9, max_iter=5000)
+    tracker = GrastaTracker("constant", 0.2, tol=1e-9, max_iter=5000)
     state, track = tracker.step(tracker.init(U), v, observed)
     # the first sample has the mean length, and the slope is relative to its largest norm
     angle = 0.2 * np.linalg.norm(slope) / np.sqrt(observed.sum())
@@ -66,7 +66,7 @@ def test_a_step_follows_the_geodesic_of_the_multipliers(seed: int) -> None:
 @SEEDS
 def test_a_small_step_lowers_the_absolute_residual(seed: int) -> None:
     U, v, observed = sample(seed)
-    tracker = Grasta("constant", 0.01)
+    tracker = GrastaTracker("constant", 0.01)
     state, _ = tracker.step(tracker.init(U), v, observed)
     assert least_absolute(state.U, v, observed)[0] < least_absolute(U, v, observed)[0]
 
@@ -92,7 +92,9 @@ def test_a_subspace_is_found_through_gaps_and_outliers(
     U, V, observed = planted(seed, 3000, noise)
     start = np.linalg.qr(np.random.default_rng(seed + 50).normal(size=U.shape))[0]
     for dtype in (np.float64, np.float32):
-        state, _ = Grasta().step(Grasta().init(start.astype(dtype)), V.astype(dtype), observed)
+        state, _ = GrastaTracker().step(
+            GrastaTracker().init(start.astype(dtype)), V.astype(dtype), observed
+        )
         assert subspace_error(state.U.T, U.T) < bound
 
 
@@ -100,7 +102,7 @@ def test_a_subspace_is_found_through_gaps_and_outliers(
 def test_outliers_are_found_in_place_and_size(seed: int) -> None:
     U, V, observed = planted(seed, 500, 0.0)
     clean = planted(seed, 500, 0.0, share=0.0)[1]
-    _, track = Grasta(tol=1e-6, max_iter=500).step(Grasta().init(U), V, observed)
+    _, track = GrastaTracker(tol=1e-6, max_iter=500).step(GrastaTracker().init(U), V, observed)
     wrong = np.where(observed, np.abs(track.R - (V - clean)), 0.0)[:, -100:]
     assert wrong.max() < 1e-3 * np.abs(V - clean).max()
 
@@ -109,15 +111,16 @@ def test_outliers_are_found_in_place_and_size(seed: int) -> None:
 def test_a_subspace_that_jumps_is_found_again(seed: int) -> None:
     first, second = planted(seed, 1500, 0.05), planted(seed + 10, 1500, 0.05)
     V, observed = np.hstack([first[1], second[1]]), np.hstack([first[2], second[2]])
-    state, _ = Grasta().step(Grasta().init(first[0]), V, observed)
+    state, _ = GrastaTracker().step(GrastaTracker().init(first[0]), V, observed)
     assert subspace_error(state.U.T, second[0].T) < 0.04
 
 
 @SEEDS
 @pytest.mark.parametrize(
-    ("tracker", "bound"), [(Grasta("constant", 0.01), 0.06), (Grasta("diminishing", 2.0), 0.04)]
+    ("tracker", "bound"),
+    [(GrastaTracker("constant", 0.01), 0.06), (GrastaTracker("diminishing", 2.0), 0.04)],
 )
-def test_other_steps_hold_what_they_know(tracker: Grasta, bound: float, seed: int) -> None:
+def test_other_steps_hold_what_they_know(tracker: GrastaTracker, bound: float, seed: int) -> None:
     U, V, observed = planted(seed, 1000, 0.1)
     state, _ = tracker.step(tracker.init(U), V, observed)
     assert 0.0 < subspace_error(state.U.T, U.T) < bound

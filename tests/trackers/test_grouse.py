@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import expm
 
 from thalweg.metrics import subspace_error
-from thalweg.trackers.grouse import Grouse
+from thalweg.trackers.grouse import GrouseTracker
 
 Array = Any
 SEEDS = pytest.mark.parametrize("seed", range(5))
@@ -33,8 +33,10 @@ def geodesic(U: Array, direction: Array, h: Array, angle: float) -> Array:
 
 
 @SEEDS
-@pytest.mark.parametrize("tracker", [Grouse(), Grouse("constant", 0.4), Grouse("diminishing", 2.0)])
-def test_a_step_follows_the_geodesic(tracker: Grouse, seed: int) -> None:
+@pytest.mark.parametrize(
+    "tracker", [GrouseTracker(), GrouseTracker("constant", 0.4), GrouseTracker("diminishing", 2.0)]
+)
+def test_a_step_follows_the_geodesic(tracker: GrouseTracker, seed: int) -> None:
     U, v, observed = sample(seed)
     h, r = parts(U, v, observed)
     short, long = np.linalg.norm(r), np.linalg.norm(h)
@@ -72,7 +74,7 @@ def test_the_tangent_is_the_steepest_descent(seed: int) -> None:
 def test_the_greedy_step_takes_the_filled_sample_in(seed: int) -> None:
     U, v, observed = sample(seed)
     h, r = parts(U, v, observed)
-    state, _ = Grouse().step(Grouse().init(U), v, observed)
+    state, _ = GrouseTracker().step(GrouseTracker().init(U), v, observed)
     filled = U @ h + r
     rest = filled - state.U @ (state.U.T @ filled)
     assert np.linalg.norm(rest) < 1e-12 * np.linalg.norm(filled)
@@ -91,7 +93,7 @@ def planted(seed: int, n: int, noise: float, observed: float = 0.5) -> tuple[Arr
 def test_a_subspace_without_noise_is_found_exactly(seed: int) -> None:
     U, V, observed = planted(seed, 1000, 0.0)
     start = np.linalg.qr(np.random.default_rng(seed + 100).normal(size=U.shape))[0]
-    state, _ = Grouse().step(Grouse().init(start), V, observed)
+    state, _ = GrouseTracker().step(GrouseTracker().init(start), V, observed)
     assert subspace_error(state.U.T, U.T) < 1e-12
 
 
@@ -99,7 +101,11 @@ def test_a_subspace_without_noise_is_found_exactly(seed: int) -> None:
 def test_shorter_steps_average_noise_out(seed: int) -> None:
     U, V, observed = planted(seed, 4000, 0.1)
     errors = {}
-    for tracker in (Grouse(), Grouse("constant", 0.05), Grouse("diminishing", 2.0)):
+    for tracker in (
+        GrouseTracker(),
+        GrouseTracker("constant", 0.05),
+        GrouseTracker("diminishing", 2.0),
+    ):
         state, _ = tracker.step(tracker.init(U), V, observed)
         errors[tracker.step_size] = subspace_error(state.U.T, U.T)
     assert errors["greedy"] < 0.7
@@ -111,6 +117,6 @@ def test_shorter_steps_average_noise_out(seed: int) -> None:
 def test_single_precision_finds_it_as_closely_as_it_can() -> None:
     U, V, observed = planted(0, 2000, 0.0)
     start = np.linalg.qr(np.random.default_rng(9).normal(size=U.shape))[0].astype(np.float32)
-    state, _ = Grouse().step(Grouse().init(start), V.astype(np.float32), observed)
+    state, _ = GrouseTracker().step(GrouseTracker().init(start), V.astype(np.float32), observed)
     assert state.U.dtype == np.float32
     assert subspace_error(state.U.T, U.T) < 2e-6

@@ -10,18 +10,23 @@ import reference
 from thalweg import _kernels
 from thalweg._kernels import projected_cs as kernel
 from thalweg.encoders import Encoder
+from thalweg.encoders.projected_cs import NoiseAverage, ProjectedCS, RecoveredSamples
 from thalweg.errors import ParameterError
 from thalweg.estimators import norst as norst_estimator, reprocs as reprocs_estimator
 from thalweg.metrics import sep
 from thalweg.synthetic import SubspaceStream, subspace_stream
 from thalweg.trackers import Tracker
-from thalweg.trackers._directions import changed, leading, new_directions, spread
-from thalweg.trackers._sensing import Recovered, Sensing
-from thalweg.trackers._windows import Window
-from thalweg.trackers.norst import Norst
-from thalweg.trackers.reprocs import ReProCS
+from thalweg.trackers._sample_window import Window
+from thalweg.trackers._singular_directions import (
+    are_dense,
+    has_new_direction,
+    leading_directions,
+    new_directions,
+)
+from thalweg.trackers.norst import NorstTracker
+from thalweg.trackers.reprocs import ReProCSTracker
 
-TRACKERS = [Norst, ReProCS]
+TRACKERS = [NorstTracker, ReProCSTracker]
 Array = Any
 
 
@@ -34,9 +39,9 @@ def samples(seed: int, F: int = 25, K: int = 3, B: int = 6) -> tuple[Array, Arra
     return P, V, rng.random((B, F)) < 0.85
 
 
-def recover(V: Array, observed: Array, P: Array, bound: float, cut: float) -> Recovered:
-    senses = Sensing(3.0, noise_bound=bound, support_threshold=cut)
-    return senses.recover(V, observed, P, np.zeros(2), 0.0)
+def recover(V: Array, observed: Array, P: Array, bound: float, cut: float) -> RecoveredSamples:
+    encoder = ProjectedCS(3.0, noise_bound=bound, support_threshold=cut)
+    return encoder.recover(V, observed, P, NoiseAverage(), 0.0)[0]
 
 
 def columns(stream: SubspaceStream, dtype: Any = np.float64) -> tuple[Array, Array]:
@@ -127,14 +132,14 @@ def test_level_follows_the_noise_and_finds_itself() -> None:
     P = np.linalg.qr(rng.normal(size=(200, 3)))[0]
     V = 20.0 * rng.normal(size=(300, 3)) @ P.T + 0.1 * rng.normal(size=(300, 200))
     V += np.where(rng.random(V.shape) < 0.05, 10.0, 0.0)
-    level, observed = np.zeros(2), np.ones(V.shape, dtype=bool)
-    found = Sensing(3.0).recover(V, observed, P, level, 60.0)
-    assert level[0] == pytest.approx(0.1, rel=0.1)
-    assert level[1] == 60.0
+    observed = np.ones(V.shape, dtype=bool)
+    found, noise = ProjectedCS(3.0).recover(V, observed, P, NoiseAverage(), 60.0)
+    assert noise.scale == pytest.approx(0.1, rel=0.1)
+    assert noise.n_samples == 60.0
     planted = np.abs(V - V @ P @ P.T) > 5.0
     assert (found.R[planted] != 0.0).all()
     assert np.count_nonzero(found.R) < 1.05 * np.count_nonzero(planted)
-    alone = Sensing(3.0).recover(V, observed, P, np.zeros(2), 0.0)  # each sample has its own level
+    alone, _ = ProjectedCS(3.0).recover(V, observed, P, NoiseAverage(), 0.0)  # a scale each
     assert np.mean((alone.R != 0.0) == (found.R != 0.0)) > 0.995
 
 
@@ -153,11 +158,10 @@ def test_few_entries_do_no_harm(count: int) -> None:
     P, V, _ = samples(10)
     observed = np.zeros(V.shape, dtype=bool)
     observed[:, :count] = True
-    level = np.array([0.1, 5.0])
-    found = Sensing(3.0).recover(V, observed, P, level, 60.0)
+    found, noise = ProjectedCS(3.0).recover(V, observed, P, NoiseAverage(0.1, 5.0), 60.0)
     assert np.isfinite(found.H).all()
     assert np.isnan(found.error).all() == (count <= 3)
-    assert (level[1] == 5.0) == (count <= 3)
+    assert (noise.n_samples == 5.0) == (count <= 3)
     if 0 < count <= 3:
         np.testing.assert_allclose((found.H @ P.T)[:, :count], V[:, :count], atol=1e-5)
         assert not found.R.any()
@@ -170,9 +174,9 @@ def test_leading_directions_are_those_of_the_svd() -> None:
     rng = np.random.default_rng(11)
     L, U = rng.normal(size=(20, 30)), random_basis(0, 20, 4)
     best = np.linalg.svd(L)[0][:, :4]
-    np.testing.assert_allclose(np.abs(best.T @ leading(L, U)), np.eye(4), atol=1e-7)
-    assert leading(np.zeros((20, 30)), U) is U
-    kept = leading(np.outer(U[:, 0], np.ones(30)), U)  # of rank one: the rest stays
+    np.testing.assert_allclose(np.abs(best.T @ leading_directions(L, U)), np.eye(4), atol=1e-7)
+    assert leading_directions(np.zeros((20, 30)), U) is U
+    kept = leading_directions(np.outer(U[:, 0], np.ones(30)), U)  # of rank one: the rest stays
     np.testing.assert_allclose(U @ (U.T @ kept), kept, atol=1e-7)
 
 
@@ -193,11 +197,11 @@ def test_change_is_told_from_noise(seed: int) -> None:
     U, new = both[:, :2], both[:, 2:]
     L = 7.0 * U @ rng.normal(size=(2, 60)) + 0.1 * rng.normal(size=(50, 60))
     moved = L + 0.7 * new @ rng.normal(size=(1, 60))
-    assert not changed(L, U, 1.5, None)
-    assert changed(moved, U, 1.5, None)
+    assert not has_new_direction(L, U, 1.5, None)
+    assert has_new_direction(moved, U, 1.5, None)
     top = np.linalg.svd(L - U @ (U.T @ L), compute_uv=False)[0] ** 2 / 60
-    assert changed(L, U, 1.5, 0.99 * top)  # the published rule
-    assert not changed(L, U, 1.5, 1.01 * top)
+    assert has_new_direction(L, U, 1.5, 0.99 * top)  # the published rule
+    assert not has_new_direction(L, U, 1.5, 1.01 * top)
 
 
 def test_window_recovers_and_doubts_a_feature_that_is_all_outliers() -> None:
@@ -211,11 +215,11 @@ def test_window_recovers_and_doubts_a_feature_that_is_all_outliers() -> None:
     observed = rng.random((40, 15)) < 0.9
     flags = np.zeros((40, 15))
     flags[:, 3], flags[:5, 7] = 1.0, 1.0
-    window.put(0, V.T, observed, Recovered(H.T, flags, np.zeros(40)))
-    L = window.recovered(wrong, Sensing(3.0))
+    window.put(0, V.T, observed, RecoveredSamples(H.T, flags, np.zeros(40)))
+    L = window.low_rank(wrong, ProjectedCS(3.0))
     np.testing.assert_allclose(L, V, atol=1e-6)  # the feature is fitted anew
     window.outliers[3, ::2] = False
-    assert not window.recovered(wrong, Sensing(3.0))[3, 1::2].any()  # half of it is not enough
+    assert not window.low_rank(wrong, ProjectedCS(3.0))[3, 1::2].any()  # half of it is not enough
 
 
 # --- the contract ----------------------------------------------------------------------------
@@ -255,7 +259,8 @@ def test_block_is_its_columns(tracker: Any, trusted: bool, dtype: Any) -> None:
 
 
 def _arrays(state: Any) -> list[Array]:
-    return [part for field in state for part in (field if isinstance(field, tuple) else (field,))]
+    parts = (part if isinstance(part, tuple) else (part,) for part in state)
+    return [np.asarray(leaf) for part in parts for leaf in part]
 
 
 @pytest.mark.parametrize("tracker", TRACKERS)
@@ -332,15 +337,15 @@ def test_data_without_anything_are_endured(tracker: Any) -> None:
 def test_bad_parameters_are_told(tracker: Any) -> None:
     for name in ("window", "updates"):
         for value in (0, 1.5, -3):
-            with pytest.raises(ParameterError, match=f"{name} must be a positive integer"):
+            with pytest.raises(ParameterError, match=f"{name} must be an integer >= 1"):
                 tracker(**{name: value})
-    for name in ("limit", "change", "noise_bound", "support_threshold", "change_threshold"):
+    for name in ("threshold", "change", "noise_bound", "support_threshold", "change_threshold"):
         with pytest.raises(ParameterError, match=f"{name} must be a positive finite"):
             tracker(**{name: -1.0})
     with pytest.raises(ParameterError, match="at least the number of codes"):
         tracker(window=3).init(random_basis(11, 20, 4))
     with pytest.raises(ParameterError, match="directions must be"):
-        ReProCS(directions=0)
+        ReProCSTracker(directions=0)
 
 
 # --- what they follow ------------------------------------------------------------------------
@@ -366,7 +371,7 @@ def test_planted_subspace_is_found(tracker: Any, density: float, missing: float,
     assert np.mean(track.R[none] != 0.0) < 0.02
 
 
-@pytest.mark.parametrize(("tracker", "limit"), [(Norst, 1e-10), (ReProCS, 1e-6)])
+@pytest.mark.parametrize(("tracker", "limit"), [(NorstTracker, 1e-10), (ReProCSTracker, 1e-6)])
 def test_without_noise_the_subspace_is_exact(tracker: Any, limit: float) -> None:
     stream = subspace_stream(600, 50, 2, outlier_density=0.1, snr=np.inf, random_state=4)
     made = tracker()
@@ -396,12 +401,12 @@ def test_direction_that_turns_is_followed(tracker: Any, seed: int) -> None:
 def test_new_direction_is_in_use_while_it_is_added() -> None:
     rng = np.random.default_rng(14)
     A = random_basis(14, 30, 3)
-    made = ReProCS(window=20, updates=3, trusted=True)
+    made = ReProCSTracker(window=20, updates=3, trusted=True)
     V = A[:, 1:] @ (7.0 * rng.normal(size=(2, 40))) + 0.01 * rng.normal(size=(30, 40))
     state, _ = made.step(made.init(A[:, :2]), V)  # one window to see it, one to add it
-    assert int(state.counts[1]) == 3
-    np.testing.assert_allclose(state.wide.T @ state.wide, np.eye(3), atol=1e-12)
-    assert np.linalg.norm(state.wide.T @ A[:, 2]) > 0.99
+    assert state.progress.n_updates == 3
+    np.testing.assert_allclose(state.extended.T @ state.extended, np.eye(3), atol=1e-12)
+    assert np.linalg.norm(state.extended.T @ A[:, 2]) > 0.99
     assert np.linalg.norm(state.U.T @ A[:, 2]) > 0.99  # the strongest two of the three
     _, track = made.step(state, V[:, :5])
     assert np.linalg.norm(V[:, :5] - state.U @ track.H) < 0.1 * np.linalg.norm(V[:, :5])
@@ -410,22 +415,24 @@ def test_new_direction_is_in_use_while_it_is_added() -> None:
 def test_direction_of_a_single_feature_is_not_added() -> None:
     rng = np.random.default_rng(17)
     U = random_basis(17, 30, 2)
-    made = ReProCS(window=20, updates=3, trusted=True, noise_bound=10.0, support_threshold=5.0)
+    made = ReProCSTracker(
+        window=20, updates=3, trusted=True, noise_bound=10.0, support_threshold=5.0
+    )
     V = U @ (7.0 * rng.normal(size=(2, 40))) + 0.01 * rng.normal(size=(30, 40))
     V[4] += rng.normal(size=40)  # below the threshold, so that it is observed as a change
     state, _ = made.step(made.init(U), V[:, :20])
-    assert int(state.counts[1]) == 4
+    assert state.progress.n_updates == 4
     state, _ = made.step(state, V[:, 20:])
-    assert not state.wide.any()
-    assert int(state.counts[1]) == 0
-    assert spread(U)
-    assert not spread(np.eye(30, 2))
+    assert not state.extended.any()
+    assert state.progress.n_updates == 0
+    assert are_dense(U)
+    assert not are_dense(np.eye(30, 2))
 
 
 def test_published_thresholds_are_in_the_units_of_the_data() -> None:
     stream = subspace_stream(1000, 50, 2, outlier_density=0.1, random_state=5)
     V, observed = columns(stream)
-    made = Norst(noise_bound=1.0, support_threshold=0.5, change_threshold=0.1)
+    made = NorstTracker(noise_bound=1.0, support_threshold=0.5, change_threshold=0.1)
     state, track = made.step(made.init(random_basis(15, 50, 2)), V, observed)
     assert sep(state.U.T, stream.basis_at(999).T) < 1.5e-3
     assert np.abs(track.R[track.R != 0.0]).min() > 0.3
@@ -436,7 +443,7 @@ def test_published_thresholds_are_in_the_units_of_the_data() -> None:
 def test_encoder_is_what_the_tracker_does_with_samples() -> None:
     stream = subspace_stream(400, 30, 2, outlier_density=0.1, random_state=6)
     V, observed = columns(stream)
-    made = Norst(window=30)
+    made = NorstTracker(window=30)
     state, _ = made.step(made.init(random_basis(16, 30, 2)), V, observed)
     encoder = made.encoder(state)
     codes = encoder.encode(V, state.U, observed=observed)
@@ -466,7 +473,7 @@ def test_estimators_follow_and_fill(estimator: Any, init: str) -> None:
     found = model.decompose(stream.X)
     relative = np.linalg.norm(found.low_rank - stream.clean) / np.linalg.norm(stream.clean)
     assert relative < 0.05
-    assert model.noise_ == pytest.approx(0.14, rel=0.2)
+    assert model.noise_scale_ == pytest.approx(0.14, rel=0.2)
     assert 0.08 < model.outlier_share_ < 0.14
 
 

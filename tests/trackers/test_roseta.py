@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from thalweg.metrics import subspace_error
-from thalweg.trackers.roseta import Roseta
+from thalweg.trackers.roseta import RosetaTracker
 
 Array = Any
 SEEDS = pytest.mark.parametrize("seed", range(4))
@@ -36,7 +36,7 @@ def fit(U: Array, v: Array, observed: Array) -> tuple[float, Array, Array]:
 def test_codes_have_the_least_absolute_residual(seed: int) -> None:
     U, v, observed = sample(seed)
     best, h, _ = fit(U, v, observed)
-    _, track = Roseta(tol=1e-9, max_iter=20000).step(Roseta().init(U), v, observed)
+    _, track = RosetaTracker(tol=1e-9, max_iter=20000).step(RosetaTracker().init(U), v, observed)
     assert np.abs(track.R).sum() == pytest.approx(best, rel=1e-6)
     np.testing.assert_allclose(track.H[:, 0], h, rtol=0, atol=1e-4)
     np.testing.assert_allclose(track.R[observed], (v - U @ track.H)[observed], rtol=0, atol=1e-12)
@@ -53,7 +53,9 @@ def test_a_step_is_the_proximal_point_of_the_augmented_lagrangian(seed: int) -> 
     moved = (U - W) @ h  # v - W h - s, as v = U h + s
     lagrangian = y @ moved + mu / 2 * cp.sum_squares(moved) + cp.sum_squares(W - U) / 2
     cp.Problem(cp.Minimize(lagrangian)).solve(solver=cp.CLARABEL)
-    state, _ = Roseta(3.0, tol=1e-9, max_iter=20000).step(Roseta().init(U), v, observed)
+    state, _ = RosetaTracker(3.0, tol=1e-9, max_iter=20000).step(
+        RosetaTracker().init(U), v, observed
+    )
     assert subspace_error(state.U.T, W.value.T) < 1e-5
     assert subspace_error(state.U.T, U.T) > 0.1, "nothing has moved: the test shows nothing"
 
@@ -76,7 +78,9 @@ def test_a_subspace_is_found_through_gaps_and_outliers(
     U, V, observed = planted(seed, 3000, noise)
     start = np.linalg.qr(np.random.default_rng(seed + 50).normal(size=U.shape))[0]
     for dtype in (np.float64, np.float32):
-        state, _ = Roseta().step(Roseta().init(start.astype(dtype)), V.astype(dtype), observed)
+        state, _ = RosetaTracker().step(
+            RosetaTracker().init(start.astype(dtype)), V.astype(dtype), observed
+        )
         assert subspace_error(state.U.T, U.T) < bound
 
 
@@ -84,14 +88,14 @@ def test_a_subspace_is_found_through_gaps_and_outliers(
 def test_a_subspace_that_jumps_is_found_again(seed: int) -> None:
     first, second = planted(seed, 1500, 0.05), planted(seed + 10, 1500, 0.05)
     V, observed = np.hstack([first[1], second[1]]), np.hstack([first[2], second[2]])
-    state, _ = Roseta().step(Roseta().init(first[0]), V, observed)
+    state, _ = RosetaTracker().step(RosetaTracker().init(first[0]), V, observed)
     assert subspace_error(state.U.T, second[0].T) < 0.15
 
 
 def test_samples_with_large_codes_turn_the_basis_less() -> None:
     """The angle is atan(y h / (1 + mu h^2)): past h = mu^-1/2 it falls."""
     U, v, observed = sample(0)
-    tracker = Roseta(70.0, tol=1e-9, max_iter=20000)
+    tracker = RosetaTracker(70.0, tol=1e-9, max_iter=20000)
     start, _ = tracker.step(tracker.init(U), v, observed)
     once, _ = tracker.step(start, v, observed)
     far, _ = tracker.step(start, v + 3 * start.U @ (start.U.T @ v), observed)

@@ -1,71 +1,77 @@
 """GRASTA as an estimator."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from thalweg._checks import check_count
+from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
-from thalweg.learning.progress import Progress
-from thalweg.trackers import Tracker, grasta as room
+from thalweg.trackers.grasta import GrastaTracker
 
 __all__ = ["Grasta"]
 
 
 class Grasta(Tracking):
-    """Follow a subspace through gaps and outliers by rotations of bounded influence.
+    """Track a subspace through gaps and outliers by rotations of bounded influence.
 
-    GRASTA of He, Balzano and Szlam (2012): codes have the least absolute residual, and the
-    subspace turns along a geodesic of the Grassmannian by the multipliers of that fit, which are
-    as large for a small outlier as for a large one. Steps get shorter while they contradict one
-    another, and longer when they agree: so it follows jumps on its own.
+    GRASTA of He, Balzano and Szlam (2012). The codes minimise |v - U h|_1 over the observed
+    entries. The subspace rotates along the geodesic of the Grassmannian given by the gradient of
+    this loss, which is as large for a small outlier as for a large one. Steps become shorter while
+    successive gradients oppose each other, and longer while they agree, so that jumps are followed
+    without a reset.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the subspace.
-    step : {"adaptive", "constant", "diminishing"}, default="adaptive"
-        How far to turn; diminishing steps are rate / (1 + t) at sample t.
+        Number of dimensions of the subspace.
+    step_size : {"adaptive", "constant", "diminishing"}, default="adaptive"
+        Rule of the rotation angle. Diminishing steps are rate / (1 + t) at sample t.
     rate : float, default=1.0
         Factor of the steps, which are angles in radians for a typical sample.
     rho : float, default=1.8
-        Weight of ADMM in units of the mean residual: it changes the way and not the end.
+        Penalty parameter of ADMM, in units of the mean residual. It changes the number of
+        iterations, not the solution.
     tol : float, default=1e-3
-        ADMM ends when loss and dual differ by no more than this share of the loss.
-    max_rounds : int, default=200
-        Cap on the rounds of ADMM while learning; :meth:`transform` has one 20 times as high.
+        ADMM stops if loss and dual differ by at most this share of the loss. With 0, all
+        iterations are done.
+    max_iter : int, default=200
+        Maximum number of ADMM iterations for each sample while learning; :meth:`transform` uses 20
+        times as many.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"
-        First basis: from the first samples in spite of gaps and outliers, random, or given.
-    start_samples : "auto" or int, default="auto"
-        Samples from which a robust start is made; on its own, enough to see each feature about
-        a hundred times. Before, the basis is made anew each time that the samples have doubled.
+        Initial basis: fitted to the first samples, robust to gaps and outliers; random; or given.
+    init_samples : int or "auto", default="auto"
+        Number of samples that a robust initialisation uses. "auto" waits until each feature is
+        observed 128 + 8 n_components times on average. Before that, the basis is fitted again each
+        time that the number of samples has doubled.
     on_jump : {"note", "reset"}, default="note"
-        What to do when the residuals tell that the subspace has jumped: note it in ``jumps_``,
-        or make a new start from the samples that follow as well.
+        What to do when the residuals indicate that the subspace has jumped: record it in
+        ``jumps_``, or also start a new robust initialisation.
     orthonormal : bool, default=False
-        Whether ``components_`` are given orthonormal; the basis is, up to rounding.
+        Whether ``components_`` are made orthonormal. The basis is orthonormal up to rounding.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of passes over the data in :meth:`fit`.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial basis.
     callback : callable, optional
-        Called with a :class:`thalweg.estimators.Progress` now and then; its objective is the
-        level of the residuals.
+        Called with a :class:`thalweg.estimators.Progress` after each block of samples; its
+        objective is the geometric mean of the recent median residuals.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        An orthonormal basis of the subspace as it is now, one vector a row.
-    state_ : NamedTuple of arrays
-        Everything that the tracker knows.
+        Orthonormal basis of the current subspace, one vector per row.
+    state_ : NamedTuple
+        State of the tracking: all that changes from sample to sample.
     drift_ : array
-        Largest angle, in radians, between the subspaces at two successive looks, one every 32
-        samples; the latest 4096.
+        Largest principal angle between the subspaces at successive checks, in radians. There is a
+        check every 32 samples; the latest 4096 are kept.
     jumps_ : array of int
-        How many samples had been observed each time that a jump was noticed.
+        Number of samples at each detected jump; the latest 4096 are kept.
     outlier_share_ : float
-        Share of entries observed lately that the fit does not hit: noise counts, so it is near 1.
-    n_samples_seen_, n_features_in_ : int
-        Counts.
+        Share of the recent observed entries with a residual. Noise counts, so that it is near 1.
+    n_samples_seen_ : int
+        Number of samples.
+    n_features_in_ : int
+        Number of features.
 
     Examples
     --------
@@ -76,17 +82,19 @@ class Grasta(Tracking):
     True
     """
 
+    _tracker_class: ClassVar[type[Any]] = GrastaTracker
+
     def __init__(
         self,
         n_components: int = 2,
         *,
-        step: str = "adaptive",
+        step_size: str = "adaptive",
         rate: float = 1.0,
         rho: float = 1.8,
         tol: float = 1e-3,
-        max_rounds: int = 200,
+        max_iter: int = 200,
         init: Any = "robust",
-        start_samples: Any = "auto",
+        init_samples: Any = "auto",
         on_jump: str = "note",
         orthonormal: bool = False,
         epochs: int = 1,
@@ -94,19 +102,15 @@ class Grasta(Tracking):
         callback: Callable[[Progress], None] | None = None,
     ) -> None:
         self.n_components = n_components
-        self.step = step
+        self.step_size = step_size
         self.rate = rate
         self.rho = rho
         self.tol = tol
-        self.max_rounds = max_rounds
+        self.max_iter = max_iter
         self.init = init
-        self.start_samples = start_samples
+        self.init_samples = init_samples
         self.on_jump = on_jump
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state
         self.callback = callback
-
-    def _tracker(self) -> Tracker[Any]:
-        max_rounds = check_count("max_rounds", self.max_rounds)
-        return room.Grasta(self.step, self.rate, self.rho, self.tol, max_rounds)

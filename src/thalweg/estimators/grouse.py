@@ -1,82 +1,88 @@
 """GROUSE as an estimator."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
-from thalweg.learning.progress import Progress
-from thalweg.trackers import Tracker, grouse as room
+from thalweg.trackers.grouse import GrouseTracker
 
 __all__ = ["Grouse"]
 
 
 class Grouse(Tracking):
-    """Follow a subspace through gaps by one rotation a sample.
+    """Track a subspace through gaps by one rotation for each sample.
 
-    GROUSE of Balzano, Nowak and Recht (2010): the subspace turns along a geodesic of the
-    Grassmannian, by default until it holds the sample with its gaps filled. It needs no memory
-    but the basis, and finds a subspace without noise exactly; of noisy data the latest samples
-    decide, unless steps diminish. It knows no outliers: :class:`thalweg.Grasta` does.
+    GROUSE of Balzano, Nowak and Recht (2010). The subspace rotates along the geodesic of the
+    Grassmannian given by the gradient of the least squares residual |v - U h|^2, by default until
+    it contains the sample with its gaps filled. The basis is the only memory. A subspace without
+    noise is found exactly; with noise the latest samples dominate, unless the steps diminish. There
+    is no model of outliers: see :class:`thalweg.Grasta`.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the subspace.
-    step : {"greedy", "constant", "diminishing"}, default="greedy"
-        How far to turn. Diminishing steps are shorter by K / (K + t) at sample t.
+        Number of dimensions of the subspace.
+    step_size : {"greedy", "constant", "diminishing"}, default="greedy"
+        Rule of the rotation angle. Diminishing steps are multiplied by K / (K + t) at sample t.
     rate : float, default=1.0
-        Factor of the steps that are not greedy, relative to about the greedy one.
+        Factor of the steps that are not greedy; with 1 they are about as long as greedy ones.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"
-        First basis: from the first samples in spite of gaps and outliers, random, or given.
-    start_samples : "auto" or int, default="auto"
-        Samples from which a robust start is made; on its own, enough to see each feature about
-        a hundred times. Before, the basis is made anew each time that the samples have doubled.
+        Initial basis: fitted to the first samples, robust to gaps and outliers; random; or given.
+    init_samples : int or "auto", default="auto"
+        Number of samples that a robust initialisation uses. "auto" waits until each feature is
+        observed 128 + 8 n_components times on average. Before that, the basis is fitted again each
+        time that the number of samples has doubled.
     on_jump : {"note", "reset"}, default="note"
-        What to do when the residuals tell that the subspace has jumped: note it in ``jumps_``,
-        or make a new start from the samples that follow as well.
+        What to do when the residuals indicate that the subspace has jumped: record it in
+        ``jumps_``, or also start a new robust initialisation.
     orthonormal : bool, default=False
-        Whether ``components_`` are given orthonormal; the basis is, up to rounding.
+        Whether ``components_`` are made orthonormal. The basis is orthonormal up to rounding.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of passes over the data in :meth:`fit`.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial basis.
     callback : callable, optional
-        Called with a :class:`thalweg.estimators.Progress` now and then; its objective is the
-        level of the residuals.
+        Called with a :class:`thalweg.estimators.Progress` after each block of samples; its
+        objective is the geometric mean of the recent median residuals.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        An orthonormal basis of the subspace as it is now, one vector a row.
-    state_ : NamedTuple of arrays
-        Everything that the tracker knows.
+        Orthonormal basis of the current subspace, one vector per row.
+    state_ : NamedTuple
+        State of the tracking: all that changes from sample to sample.
     drift_ : array
-        Largest angle, in radians, between the subspaces at two successive looks, one every 32
-        samples; the latest 4096.
+        Largest principal angle between the subspaces at successive checks, in radians. There is a
+        check every 32 samples; the latest 4096 are kept.
     jumps_ : array of int
-        How many samples had been observed each time that a jump was noticed.
+        Number of samples at each detected jump; the latest 4096 are kept.
     outlier_share_ : float
-        Share of outliers among the entries observed lately; always 0 here.
-    n_samples_seen_, n_features_in_ : int
-        Counts.
+        Share of outliers among the recent observed entries; always 0 here.
+    n_samples_seen_ : int
+        Number of samples.
+    n_features_in_ : int
+        Number of features.
 
     Examples
     --------
     >>> from thalweg import Grouse, metrics, synthetic
     >>> data = synthetic.subspace_stream(2000, 30, 2, outlier_density=0.0, random_state=0)
-    >>> model = Grouse(2, step="diminishing", random_state=0).fit(data.X)
+    >>> model = Grouse(2, step_size="diminishing", random_state=0).fit(data.X)
     >>> metrics.sep(model.components_, data.basis_at(1999).T) < 1e-3
     True
     """
+
+    _tracker_class: ClassVar[type[Any]] = GrouseTracker
 
     def __init__(
         self,
         n_components: int = 2,
         *,
-        step: str = "greedy",
+        step_size: str = "greedy",
         rate: float = 1.0,
         init: Any = "robust",
-        start_samples: Any = "auto",
+        init_samples: Any = "auto",
         on_jump: str = "note",
         orthonormal: bool = False,
         epochs: int = 1,
@@ -84,15 +90,12 @@ class Grouse(Tracking):
         callback: Callable[[Progress], None] | None = None,
     ) -> None:
         self.n_components = n_components
-        self.step = step
+        self.step_size = step_size
         self.rate = rate
         self.init = init
-        self.start_samples = start_samples
+        self.init_samples = init_samples
         self.on_jump = on_jump
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state
         self.callback = callback
-
-    def _tracker(self) -> Tracker[Any]:
-        return room.Grouse(self.step, self.rate)

@@ -1,12 +1,11 @@
 """Online robust PCA as an estimator."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from thalweg._checks import check_count
+from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
-from thalweg.learning.progress import Progress
-from thalweg.trackers import Tracker, online_robust_pca as room
+from thalweg.trackers.online_robust_pca import OnlineRobustPCATracker
 
 __all__ = ["OnlineRobustPCA"]
 
@@ -14,65 +13,72 @@ __all__ = ["OnlineRobustPCA"]
 class OnlineRobustPCA(Tracking):
     """Learn a subspace through gaps and outliers from the statistics of all samples.
 
-    ORPCA of Feng, Xu and Yan (2013): codes and outliers of a sample minimise
+    ORPCA of Feng, Xu and Yan (2013). Codes and outliers of a sample minimise
 
         |v - U h - r|^2 / 2 + lambda1 |h|^2 / 2 + lambda2 |r|_1
 
-    and the basis minimises the sum of this over all samples, as they were when they came. So
-    noise averages out, and only with ``forgetting`` below 1 a subspace that moves is followed.
-    Both weights are for samples of a typical length of 1: data are taken as if divided by theirs.
+    and the basis minimises the sum of this over all past samples, with the codes and outliers that
+    they had. So noise averages out, and a moving subspace is only followed with ``forgetting``
+    below 1. Both weights are relative to the typical norm of the samples: the data are treated as
+    if divided by it.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the subspace.
+        Number of dimensions of the subspace.
     lambda1 : float, optional
-        Weight of codes and basis; 1 / sqrt(n_features) by default.
+        Weight of codes and basis, relative to the typical norm of a sample; 1 / sqrt(n_features) by
+        default.
     lambda2 : float, optional
-        Weight of outliers; 1 / sqrt(n_features) by default, which means that an outlier is what
-        is farther from the fit than the median size of an entry.
+        Weight of the outliers, relative to the typical norm of a sample; 1 / sqrt(n_features) by
+        default: an outlier is a residual above the median absolute entry.
     forgetting : float, default=1.0
-        What a sample's weight is multiplied by with each later sample;
-        :func:`thalweg.half_life` gives it for a number of samples.
+        Factor by which each sample multiplies the weights of all earlier ones;
+        :func:`thalweg.half_life` computes it from a number of samples.
     sweeps : int, default=1
-        Passes of block coordinate descent over the basis for each sample.
+        Number of sweeps of block coordinate descent over the basis for each sample.
     tol : float, default=1e-3
-        Codes are found by ADMM, which ends when loss and dual differ by no more than this share.
-    max_rounds : int, default=200
-        Cap on the rounds of ADMM while learning; :meth:`transform` has one 20 times as high.
+        The codes are computed by ADMM, which stops if loss and dual differ by at most this
+        share of the loss. With 0, all iterations are done.
+    max_iter : int, default=200
+        Maximum number of ADMM iterations for each sample while learning; :meth:`transform` uses 20
+        times as many.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"
-        First basis: from the first samples in spite of gaps and outliers, random, or given.
-    start_samples : "auto" or int, default="auto"
-        Samples from which a robust start is made; on its own, enough to see each feature about
-        a hundred times. Before, the basis is made anew each time that the samples have doubled.
+        Initial basis: fitted to the first samples, robust to gaps and outliers; random; or given.
+    init_samples : int or "auto", default="auto"
+        Number of samples that a robust initialisation uses. "auto" waits until each feature is
+        observed 128 + 8 n_components times on average. Before that, the basis is fitted again each
+        time that the number of samples has doubled.
     on_jump : {"note", "reset"}, default="note"
-        What to do when the residuals tell that the subspace has jumped: note it in ``jumps_``,
-        or make a new start from the samples that follow as well.
+        What to do when the residuals indicate that the subspace has jumped: record it in
+        ``jumps_``, or also start a new robust initialisation.
     orthonormal : bool, default=False
-        Whether ``components_`` are given orthonormal.
+        Whether ``components_`` are made orthonormal.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of passes over the data in :meth:`fit`.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial basis.
     callback : callable, optional
-        Called with a :class:`thalweg.estimators.Progress` now and then; its objective is the
-        level of the residuals.
+        Called with a :class:`thalweg.estimators.Progress` after each block of samples; its
+        objective is the geometric mean of the recent median residuals.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        A basis of the subspace as it is now, one vector a row.
-    state_ : NamedTuple of arrays
-        Everything that the tracker knows.
+        A basis of the current subspace, one vector per row.
+    state_ : NamedTuple
+        State of the tracking: all that changes from sample to sample.
     drift_ : array
-        Largest angle, in radians, between the subspaces at two successive looks, one every 32
-        samples; the latest 4096.
+        Largest principal angle between the subspaces at successive checks, in radians. There is a
+        check every 32 samples; the latest 4096 are kept.
     jumps_ : array of int
-        How many samples had been observed each time that a jump was noticed.
+        Number of samples at each detected jump; the latest 4096 are kept.
     outlier_share_ : float
-        Share of outliers among the entries observed lately.
-    n_samples_seen_, n_features_in_ : int
-        Counts.
+        Share of outliers among the recent observed entries.
+    n_samples_seen_ : int
+        Number of samples.
+    n_features_in_ : int
+        Number of features.
 
     Examples
     --------
@@ -83,6 +89,8 @@ class OnlineRobustPCA(Tracking):
     True
     """
 
+    _tracker_class: ClassVar[type[Any]] = OnlineRobustPCATracker
+
     def __init__(
         self,
         n_components: int = 2,
@@ -92,9 +100,9 @@ class OnlineRobustPCA(Tracking):
         forgetting: float = 1.0,
         sweeps: int = 1,
         tol: float = 1e-3,
-        max_rounds: int = 200,
+        max_iter: int = 200,
         init: Any = "robust",
-        start_samples: Any = "auto",
+        init_samples: Any = "auto",
         on_jump: str = "note",
         orthonormal: bool = False,
         epochs: int = 1,
@@ -107,21 +115,11 @@ class OnlineRobustPCA(Tracking):
         self.forgetting = forgetting
         self.sweeps = sweeps
         self.tol = tol
-        self.max_rounds = max_rounds
+        self.max_iter = max_iter
         self.init = init
-        self.start_samples = start_samples
+        self.init_samples = init_samples
         self.on_jump = on_jump
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state
         self.callback = callback
-
-    def _tracker(self) -> Tracker[Any]:
-        return room.OnlineRobustPCA(
-            self.lambda1,
-            self.lambda2,
-            self.forgetting,
-            check_count("sweeps", self.sweeps),
-            self.tol,
-            check_count("max_rounds", self.max_rounds),
-        )

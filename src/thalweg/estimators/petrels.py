@@ -1,69 +1,77 @@
 """PETRELS as an estimator."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
-from thalweg.learning.progress import Progress
-from thalweg.trackers import Tracker, petrels as room
+from thalweg.trackers.petrels import PetrelsTracker
 
 __all__ = ["Petrels"]
 
 
 class Petrels(Tracking):
-    """Follow a subspace through gaps by recursive least squares.
+    """Track a subspace through gaps by recursive least squares.
 
-    PETRELS of Chi, Eldar and Calderbank (2013): each feature has a matrix of second moments of
-    its own, so that a gap costs nothing but itself. It knows no outliers:
-    :class:`thalweg.PetrelsADMM` does.
+    PETRELS of Chi, Eldar and Calderbank (2013). Row u of the basis minimises
+
+        sum_t forgetting^age(t) (v_t - h_t' u)^2
+
+    over the samples t with its entry observed, where h_t are the least squares codes of the sample.
+    Each feature has its own matrix of second moments, so that a missing entry affects no other
+    feature. There is no model of outliers: see :class:`thalweg.PetrelsADMM`.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the subspace.
+        Number of dimensions of the subspace.
     forgetting : float, default=0.98
-        What a sample's weight is multiplied by with each later sample;
-        :func:`thalweg.half_life` gives it for a number of samples.
-    step : {"full", "adaptive", "forgetting"}, default="full"
-        "adaptive" is the modified PETRELS of [T]: the step is multiplied by the sine eta of the
-        angle between sample and subspace (1 above a half), (26). "forgetting" multiplies the
-        forgetting factor by it instead, [T] II-B: the better a sample fits, the sooner the past
-        is forgotten. That follows a subspace that turns, and is far less accurate where it rests.
+        Factor by which each sample multiplies the weights of all earlier ones;
+        :func:`thalweg.half_life` computes it from a number of samples.
+    step_size : {"full", "adaptive", "forgetting"}, default="full"
+        "full" moves each row of the basis to its new minimum. "adaptive", the modified PETRELS of
+        [T] (26), multiplies the step by eta: the sine of the angle between sample and subspace, or
+        1 for a sine above 1/2. "forgetting" multiplies the forgetting factor by eta instead, [T]
+        II-B. A sample that fits well then forgets more of the past: that tracks a subspace that
+        rotates, and is far less accurate for a constant one.
     ridge : float, default=0.01
-        Weight of the first basis, in samples.
+        Weight of the initial basis, in samples.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"
-        First basis: from the first samples in spite of gaps and outliers, random, or given.
-    start_samples : "auto" or int, default="auto"
-        Samples from which a robust start is made; on its own, enough to see each feature about
-        a hundred times. Before, the basis is made anew each time that the samples have doubled.
+        Initial basis: fitted to the first samples, robust to gaps and outliers; random; or given.
+    init_samples : int or "auto", default="auto"
+        Number of samples that a robust initialisation uses. "auto" waits until each feature is
+        observed 128 + 8 n_components times on average. Before that, the basis is fitted again each
+        time that the number of samples has doubled.
     on_jump : {"note", "reset"}, default="note"
-        What to do when the residuals tell that the subspace has jumped: note it in ``jumps_``,
-        or make a new start from the samples that follow as well.
+        What to do when the residuals indicate that the subspace has jumped: record it in
+        ``jumps_``, or also start a new robust initialisation.
     orthonormal : bool, default=False
-        Whether ``components_`` are given orthonormal.
+        Whether ``components_`` are made orthonormal.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of passes over the data in :meth:`fit`.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial basis.
     callback : callable, optional
-        Called with a :class:`thalweg.estimators.Progress` now and then; its objective is the
-        level of the residuals.
+        Called with a :class:`thalweg.estimators.Progress` after each block of samples; its
+        objective is the geometric mean of the recent median residuals.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        A basis of the subspace as it is now, one vector a row.
-    state_ : NamedTuple of arrays
-        Everything that the tracker knows.
+        A basis of the current subspace, one vector per row.
+    state_ : NamedTuple
+        State of the tracking: all that changes from sample to sample.
     drift_ : array
-        Largest angle, in radians, between the subspaces at two successive looks, one every 32
-        samples; the latest 4096.
+        Largest principal angle between the subspaces at successive checks, in radians. There is a
+        check every 32 samples; the latest 4096 are kept.
     jumps_ : array of int
-        How many samples had been observed each time that a jump was noticed.
+        Number of samples at each detected jump; the latest 4096 are kept.
     outlier_share_ : float
-        Share of outliers among the entries observed lately; always 0 here.
-    n_samples_seen_, n_features_in_ : int
-        Counts.
+        Share of outliers among the recent observed entries; always 0 here.
+    n_samples_seen_ : int
+        Number of samples.
+    n_features_in_ : int
+        Number of features.
 
     Examples
     --------
@@ -74,15 +82,17 @@ class Petrels(Tracking):
     True
     """
 
+    _tracker_class: ClassVar[type[Any]] = PetrelsTracker
+
     def __init__(
         self,
         n_components: int = 2,
         *,
         forgetting: float = 0.98,
-        step: str = "full",
+        step_size: str = "full",
         ridge: float = 0.01,
         init: Any = "robust",
-        start_samples: Any = "auto",
+        init_samples: Any = "auto",
         on_jump: str = "note",
         orthonormal: bool = False,
         epochs: int = 1,
@@ -91,15 +101,12 @@ class Petrels(Tracking):
     ) -> None:
         self.n_components = n_components
         self.forgetting = forgetting
-        self.step = step
+        self.step_size = step_size
         self.ridge = ridge
         self.init = init
-        self.start_samples = start_samples
+        self.init_samples = init_samples
         self.on_jump = on_jump
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state
         self.callback = callback
-
-    def _tracker(self) -> Tracker[Any]:
-        return room.Petrels(self.forgetting, self.step, self.ridge)

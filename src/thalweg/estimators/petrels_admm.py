@@ -1,79 +1,88 @@
 """PETRELS-ADMM as an estimator."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from thalweg._checks import check_positive
+from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
-from thalweg.learning.progress import Progress
-from thalweg.trackers import Tracker, petrels_admm as room
+from thalweg.trackers.petrels_admm import PetrelsADMMTracker
 
 __all__ = ["PetrelsADMM"]
 
 
 class PetrelsADMM(Tracking):
-    """Follow a subspace through gaps and outliers: PETRELS-ADMM of [T].
+    """Track a subspace through gaps and outliers: PETRELS-ADMM of [T].
 
-    Each sample is fitted robustly, entries far from the fit are outliers and left out, and the
-    rest moves the subspace by recursive least squares. Thresholds follow the noise level, so
-    that results do not depend on the units of the data.
+    Codes h and outliers s of each sample minimise
+
+        |v - U h - s|^2 / 2 + huber_threshold noise_scale |s|_1
+
+    over the observed entries. Entries farther than ``threshold`` noise scales from the fit are
+    outliers, and the others update the basis U by recursive least squares. The noise scale is
+    estimated, so that the result does not depend on the units of the data.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the subspace.
+        Number of dimensions of the subspace.
     forgetting : float, default=0.9999
-        What a sample's weight is multiplied by with each later sample;
-        :func:`thalweg.half_life` gives it for a number of samples.
-    outlier_weight : float, default=0.5
-        Weight of the l1 norm of the outliers in the robust fit, in noise levels.
+        Factor by which each sample multiplies the weights of all earlier ones;
+        :func:`thalweg.half_life` computes it from a number of samples.
+    huber_threshold : float, default=0.5
+        Threshold of Huber's function in the robust fit, which is the weight of the l1 norm of the
+        outliers, in noise scales.
     threshold : float, default=2.5
-        Distance from the fit beyond which an entry is an outlier, in noise levels.
-    noise : "auto" or float, default="auto"
-        Noise level; on its own it is measured on the entries that are no outliers.
+        Residual beyond which an entry is an outlier, in noise scales.
+    noise_scale : float or "auto", default="auto"
+        Standard deviation of the noise, in data units; "auto" estimates it from the entries that
+        are no outliers.
     solver : {"fast", "admm"}, default="fast"
-        How the robust fit is found: exactly in a few steps, or by the paper's Algorithm 2.
-    step : {"full", "adaptive", "forgetting"}, default="full"
-        "adaptive" multiplies the step by the sine eta of the angle between sample and subspace
-        (1 above a half), [T] (26); "forgetting" multiplies the forgetting factor by it instead,
-        [T] II-B. Neither is better than "full" where the subspace rests.
+        How the robust fit is computed: exactly in a few Newton steps, or by Algorithm 2 of [T].
+    step_size : {"full", "adaptive", "forgetting"}, default="full"
+        "full" moves each row of the basis to its new minimum. "adaptive", the modified PETRELS of
+        [T] (26), multiplies the step by eta: the sine of the angle between sample and subspace, or
+        1 for a sine above 1/2. "forgetting" multiplies the forgetting factor by eta instead, [T]
+        II-B. Neither is better than "full" for a constant subspace.
     ridge : float, default=1.0
-        Weight of the first basis, in samples.
+        Weight of the initial basis, in samples.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"
-        First basis: from the first samples in spite of gaps and outliers, random, or given.
-    start_samples : "auto" or int, default="auto"
-        Samples from which a robust start is made; on its own, enough to see each feature about
-        a hundred times. Before, the basis is made anew each time that the samples have doubled.
+        Initial basis: fitted to the first samples, robust to gaps and outliers; random; or given.
+    init_samples : int or "auto", default="auto"
+        Number of samples that a robust initialisation uses. "auto" waits until each feature is
+        observed 128 + 8 n_components times on average. Before that, the basis is fitted again each
+        time that the number of samples has doubled.
     on_jump : {"note", "reset"}, default="reset"
-        What to do when the residuals tell that the subspace has jumped: note it in ``jumps_``,
-        or make a new start from the samples that follow as well.
+        What to do when the residuals indicate that the subspace has jumped: record it in
+        ``jumps_``, or also start a new robust initialisation.
     orthonormal : bool, default=False
-        Whether ``components_`` are given orthonormal.
+        Whether ``components_`` are made orthonormal.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of passes over the data in :meth:`fit`.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial basis.
     callback : callable, optional
-        Called with a :class:`thalweg.estimators.Progress` now and then; its objective is the
-        level of the residuals.
+        Called with a :class:`thalweg.estimators.Progress` after each block of samples; its
+        objective is the geometric mean of the recent median residuals.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        A basis of the subspace as it is now, one vector a row.
-    noise_ : float
-        Noise level.
-    state_ : NamedTuple of arrays
-        Everything that the tracker knows.
+        A basis of the current subspace, one vector per row.
+    noise_scale_ : float
+        Standard deviation of the noise.
+    state_ : NamedTuple
+        State of the tracking: all that changes from sample to sample.
     drift_ : array
-        Largest angle, in radians, between the subspaces at two successive looks, one every 32
-        samples; the latest 4096.
+        Largest principal angle between the subspaces at successive checks, in radians. There is a
+        check every 32 samples; the latest 4096 are kept.
     jumps_ : array of int
-        How many samples had been observed each time that a jump was noticed.
+        Number of samples at each detected jump; the latest 4096 are kept.
     outlier_share_ : float
-        Share of outliers among the entries observed lately.
-    n_samples_seen_, n_features_in_ : int
-        Counts.
+        Share of outliers among the recent observed entries.
+    n_samples_seen_ : int
+        Number of samples.
+    n_features_in_ : int
+        Number of features.
 
     Examples
     --------
@@ -84,19 +93,21 @@ class PetrelsADMM(Tracking):
     True
     """
 
+    _tracker_class: ClassVar[type[Any]] = PetrelsADMMTracker
+
     def __init__(
         self,
         n_components: int = 2,
         *,
         forgetting: float = 0.9999,
-        outlier_weight: float = 0.5,
+        huber_threshold: float = 0.5,
         threshold: float = 2.5,
-        noise: Any = "auto",
+        noise_scale: Any = "auto",
         solver: str = "fast",
-        step: str = "full",
+        step_size: str = "full",
         ridge: float = 1.0,
         init: Any = "robust",
-        start_samples: Any = "auto",
+        init_samples: Any = "auto",
         on_jump: str = "reset",
         orthonormal: bool = False,
         epochs: int = 1,
@@ -105,32 +116,16 @@ class PetrelsADMM(Tracking):
     ) -> None:
         self.n_components = n_components
         self.forgetting = forgetting
-        self.outlier_weight = outlier_weight
+        self.huber_threshold = huber_threshold
         self.threshold = threshold
-        self.noise = noise
+        self.noise_scale = noise_scale
         self.solver = solver
-        self.step = step
+        self.step_size = step_size
         self.ridge = ridge
         self.init = init
-        self.start_samples = start_samples
+        self.init_samples = init_samples
         self.on_jump = on_jump
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state
         self.callback = callback
-
-    def _tracker(self) -> Tracker[Any]:
-        auto = isinstance(self.noise, str) and self.noise == "auto"
-        return room.PetrelsADMM(
-            forgetting=self.forgetting,
-            step_size=self.step,
-            ridge=self.ridge,
-            knee=self.outlier_weight,
-            limit=self.threshold,
-            noise=0.0 if auto else check_positive("noise", self.noise),
-            solver=self.solver,
-        )
-
-    def _show(self) -> None:
-        super()._show()
-        self.noise_ = float(self.state_.noise[0] ** 0.5)

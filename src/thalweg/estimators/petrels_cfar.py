@@ -1,70 +1,74 @@
 """PETRELS-CFAR as an estimator."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
-from thalweg.learning.progress import Progress
-from thalweg.trackers import Tracker, petrels_cfar as room
+from thalweg.trackers.petrels_cfar import PetrelsCFARTracker
 
 __all__ = ["PetrelsCFAR"]
 
 
 class PetrelsCFAR(Tracking):
-    """Follow a subspace through gaps and outliers, with a constant false alarm rate.
+    """Track a subspace through gaps and outliers, with a constant false alarm rate.
 
-    PETRELS-CFAR of Linh-Trung, Nguyen, Thameri, Minh-Chinh and Abed-Meraim (2018), a baseline of
-    :class:`thalweg.PetrelsADMM` in [T]: entries whose residual stands out from those of the
-    samples before are left out, and the rest is taken in by recursive least squares.
+    PETRELS-CFAR of Linh-Trung, Nguyen, Thameri, Minh-Chinh and Abed-Meraim (2018), a comparison
+    method of [T] for :class:`thalweg.PetrelsADMM`. An entry is an outlier if its squared residual
+    exceeds the mean square of the residuals in earlier samples by a factor that noise exceeds with
+    the probability ``false_alarms``. The other entries update the basis by recursive least squares.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the subspace.
+        Number of dimensions of the subspace.
     forgetting : float, default=0.999
-        What a sample's weight is multiplied by with each later sample;
-        :func:`thalweg.half_life` gives it for a number of samples.
+        Factor by which each sample multiplies the weights of all earlier ones;
+        :func:`thalweg.half_life` computes it from a number of samples.
     false_alarms : float, default=0.01
-        Share of clean entries that are taken for outliers.
+        Share of clean entries that are treated as outliers.
     window : float, default=100.0
-        Samples that the level of the residuals is taken from.
+        Number of samples that the mean square of the residuals comes from.
     ridge : float, default=1.0
-        Weight of the first basis, in samples.
+        Weight of the initial basis, in samples.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"
-        First basis: from the first samples in spite of gaps and outliers, random, or given.
-    start_samples : "auto" or int, default="auto"
-        Samples from which a robust start is made; on its own, enough to see each feature about
-        a hundred times. Before, the basis is made anew each time that the samples have doubled.
+        Initial basis: fitted to the first samples, robust to gaps and outliers; random; or given.
+    init_samples : int or "auto", default="auto"
+        Number of samples that a robust initialisation uses. "auto" waits until each feature is
+        observed 128 + 8 n_components times on average. Before that, the basis is fitted again each
+        time that the number of samples has doubled.
     on_jump : {"note", "reset"}, default="note"
-        What to do when the residuals tell that the subspace has jumped: note it in ``jumps_``,
-        or make a new start from the samples that follow as well.
+        What to do when the residuals indicate that the subspace has jumped: record it in
+        ``jumps_``, or also start a new robust initialisation.
     orthonormal : bool, default=False
-        Whether ``components_`` are given orthonormal.
+        Whether ``components_`` are made orthonormal.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of passes over the data in :meth:`fit`.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial basis.
     callback : callable, optional
-        Called with a :class:`thalweg.estimators.Progress` now and then; its objective is the
-        level of the residuals.
+        Called with a :class:`thalweg.estimators.Progress` after each block of samples; its
+        objective is the geometric mean of the recent median residuals.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        A basis of the subspace as it is now, one vector a row.
-    noise_ : float
-        Level of the residuals of the entries kept.
-    state_ : NamedTuple of arrays
-        Everything that the tracker knows.
+        A basis of the current subspace, one vector per row.
+    noise_scale_ : float
+        Standard deviation of the noise, from the residuals of the entries kept.
+    state_ : NamedTuple
+        State of the tracking: all that changes from sample to sample.
     drift_ : array
-        Largest angle, in radians, between the subspaces at two successive looks, one every 32
-        samples; the latest 4096.
+        Largest principal angle between the subspaces at successive checks, in radians. There is a
+        check every 32 samples; the latest 4096 are kept.
     jumps_ : array of int
-        How many samples had been observed each time that a jump was noticed.
+        Number of samples at each detected jump; the latest 4096 are kept.
     outlier_share_ : float
-        Share of outliers among the entries observed lately.
-    n_samples_seen_, n_features_in_ : int
-        Counts.
+        Share of outliers among the recent observed entries.
+    n_samples_seen_ : int
+        Number of samples.
+    n_features_in_ : int
+        Number of features.
 
     Examples
     --------
@@ -75,6 +79,8 @@ class PetrelsCFAR(Tracking):
     True
     """
 
+    _tracker_class: ClassVar[type[Any]] = PetrelsCFARTracker
+
     def __init__(
         self,
         n_components: int = 2,
@@ -84,7 +90,7 @@ class PetrelsCFAR(Tracking):
         window: float = 100.0,
         ridge: float = 1.0,
         init: Any = "robust",
-        start_samples: Any = "auto",
+        init_samples: Any = "auto",
         on_jump: str = "note",
         orthonormal: bool = False,
         epochs: int = 1,
@@ -97,16 +103,9 @@ class PetrelsCFAR(Tracking):
         self.window = window
         self.ridge = ridge
         self.init = init
-        self.start_samples = start_samples
+        self.init_samples = init_samples
         self.on_jump = on_jump
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state
         self.callback = callback
-
-    def _tracker(self) -> Tracker[Any]:
-        return room.PetrelsCFAR(self.forgetting, self.false_alarms, self.window, self.ridge)
-
-    def _show(self) -> None:
-        super()._show()
-        self.noise_ = float(self.state_.noise[0] ** 0.5)

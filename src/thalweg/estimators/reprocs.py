@@ -1,76 +1,82 @@
 """ReProCS as an estimator."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
+from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
-from thalweg.learning.progress import Progress
-from thalweg.trackers import Tracker, reprocs as room
+from thalweg.trackers.reprocs import ReProCSTracker
 
 __all__ = ["ReProCS"]
 
 
 class ReProCS(Tracking):
-    """Follow a subspace that changes slowly, through gaps and outliers, by windows: ReProCS.
+    """Track a subspace that changes slowly, through gaps and outliers, by windows: ReProCS.
 
-    Each sample is freed of outliers and gaps by projected compressive sensing. When samples
-    leave the subspace, the strongest direction off it is added for some windows, and then the
-    leading singular vectors of a window become the subspace. It takes one window of samples to
-    move, and is no more accurate than a window allows.
+    Outliers and missing entries of each sample are recovered by projected compressive sensing: x
+    minimises |x|_1 subject to a bound on the norm of v - x off the subspace. When samples leave the
+    subspace, the strongest direction off it is added for some windows, and then the leading
+    singular vectors of a window become the subspace. A move takes one window of samples, and the
+    accuracy is that of a window.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the subspace.
+        Number of dimensions of the subspace.
     window : int, default=60
-        Samples in a window (alpha), from which the subspace moves.
+        Number of samples in a window (alpha), from which the subspace is updated.
     updates : int, default=5
-        Windows for which directions are added after a change (the paper's K).
+        Number of windows for which directions are added after a change (the paper's K).
     directions : int, default=1
-        Directions that may change at a time; the theory has one.
+        Number of directions that may change at a time; 1 in the theory.
     threshold : float, default=3.0
-        Entry of the sensed outliers beyond which it is one, in noise levels.
+        Smallest outlier, in noise scales.
     change : float, default=1.5
-        A change is a direction off the subspace so much stronger than the strongest of noise.
+        A change is a direction off the subspace with a singular value this many times the largest
+        one of noise.
     noise_bound, support_threshold, change_threshold : float, optional
-        The published rules instead, in the units of the data: bound of the residual (xi),
-        threshold of outliers (omega_supp), and of an eigenvalue off the subspace (omega_evals).
+        The published rules instead, in data units: bound of the residual norm (xi), smallest
+        outlier (omega_supp), and smallest eigenvalue of a new direction (omega_evals).
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"
-        First basis: from the first samples in spite of gaps and outliers, random, or given. A
-        random one is replaced by a robust fit to the first window.
-    start_samples : "auto" or int, default="auto"
-        Samples from which a robust start is made; on its own, enough to see each feature about
-        a hundred times. Before, the basis is made anew each time that the samples have doubled.
+        Initial basis: fitted to the first samples, robust to gaps and outliers; random; or given.
+        A random basis is replaced by a robust fit to the first window.
+    init_samples : int or "auto", default="auto"
+        Number of samples that a robust initialisation uses. "auto" waits until each feature is
+        observed 128 + 8 n_components times on average. Before that, the basis is fitted again each
+        time that the number of samples has doubled.
     on_jump : {"note", "reset"}, default="reset"
-        What to do when the residuals tell that the subspace has jumped: note it in ``jumps_``,
-        or make a new start from the samples that follow as well.
+        What to do when the residuals indicate that the subspace has jumped: record it in
+        ``jumps_``, or also start a new robust initialisation.
     orthonormal : bool, default=False
-        Whether ``components_`` are given orthonormal; they are so in any case, up to rounding.
+        Whether ``components_`` are made orthonormal. They are orthonormal up to rounding.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of passes over the data in :meth:`fit`.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial basis.
     callback : callable, optional
-        Called with a :class:`thalweg.estimators.Progress` now and then; its objective is the
-        level of the residuals.
+        Called with a :class:`thalweg.estimators.Progress` after each block of samples; its
+        objective is the geometric mean of the recent median residuals.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        Orthonormal basis of the subspace as it is now, one vector a row.
-    noise_ : float
-        Noise level.
-    state_ : NamedTuple of arrays
-        Everything that the tracker knows.
+        Orthonormal basis of the current subspace, one vector per row.
+    noise_scale_ : float
+        Standard deviation of the noise.
+    state_ : NamedTuple
+        State of the tracking: all that changes from sample to sample.
     drift_ : array
-        Largest angle, in radians, between the subspaces at two successive looks, one every 32
-        samples; the latest 4096.
+        Largest principal angle between the subspaces at successive checks, in radians. There is a
+        check every 32 samples; the latest 4096 are kept.
     jumps_ : array of int
-        How many samples had been observed each time that a jump was noticed.
+        Number of samples at each detected jump; the latest 4096 are kept.
     outlier_share_ : float
-        Share of outliers among the entries observed lately.
-    n_samples_seen_, n_features_in_ : int
-        Counts.
+        Share of outliers among the recent observed entries.
+    n_samples_seen_ : int
+        Number of samples.
+    n_features_in_ : int
+        Number of features.
 
     References
     ----------
@@ -81,13 +87,14 @@ class ReProCS(Tracking):
 
     Examples
     --------
-    >>> from thalweg import metrics, synthetic
-    >>> from thalweg import ReProCS
+    >>> from thalweg import ReProCS, metrics, synthetic
     >>> data = synthetic.subspace_stream(2000, 30, 2, outlier_density=0.1, random_state=0)
     >>> model = ReProCS(2, random_state=0).fit(data.X)
     >>> metrics.sep(model.components_, data.basis_at(1999).T) < 2e-3
     True
     """
+
+    _tracker_class: ClassVar[type[Any]] = ReProCSTracker
 
     def __init__(
         self,
@@ -102,7 +109,7 @@ class ReProCS(Tracking):
         support_threshold: float | None = None,
         change_threshold: float | None = None,
         init: Any = "robust",
-        start_samples: Any = "auto",
+        init_samples: Any = "auto",
         on_jump: str = "reset",
         orthonormal: bool = False,
         epochs: int = 1,
@@ -119,26 +126,13 @@ class ReProCS(Tracking):
         self.support_threshold = support_threshold
         self.change_threshold = change_threshold
         self.init = init
-        self.start_samples = start_samples
+        self.init_samples = init_samples
         self.on_jump = on_jump
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state
         self.callback = callback
 
-    def _tracker(self) -> Tracker[Any]:
-        return room.ReProCS(
-            window=self.window,
-            updates=self.updates,
-            directions=self.directions,
-            limit=self.threshold,
-            change=self.change,
-            noise_bound=self.noise_bound,
-            support_threshold=self.support_threshold,
-            change_threshold=self.change_threshold,
-            trusted=not (isinstance(self.init, str) and self.init == "random"),
-        )
-
-    def _show(self) -> None:
-        super()._show()
-        self.noise_ = float(self.state_.level[0])
+    def _tracker(self) -> Any:
+        is_random = isinstance(self.init, str) and self.init == "random"
+        return replace(super()._tracker(), trusted=not is_random)

@@ -1,96 +1,138 @@
-"""PETRELS-ADMM: reject outliers, then recursive least squares on what is left."""
+"""PETRELS-ADMM: reject outliers, then recursive least squares on the entries kept."""
 
 from dataclasses import dataclass
-from math import sqrt
+from functools import cached_property
+from math import inf, sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from thalweg import _kernels
-from thalweg._checks import require_nonnegative, require_positive
+from thalweg._checks import require_positive
+from thalweg._linalg import aligned_copy, as_rows, pack_rows, unpack_rows
 from thalweg._typing import Array, Mask
-from thalweg.encoders import Encoder
+from thalweg.encoders.outlier_rejection import ADMMSettings, OutlierRejection, RejectionSettings
 from thalweg.errors import ParameterError
 from thalweg.trackers import Track
-from thalweg.trackers._blocks import as_rows, copied, pack, unpack
-from thalweg.trackers._encoders import Rejecting
-from thalweg.trackers._noise import variance_within
-from thalweg.trackers._rows import first_rows, motion
+from thalweg.trackers._row_least_squares import check_row_update, init_rows, row_update
+from thalweg.trackers.noise_scale import truncated_variance
 
-__all__ = ["Clean", "PetrelsADMM"]
-
-# [T]: rho_1, rho_2, the knee of (22) in units of the l1 weight, absolute and relative tolerance,
-# rounds. The first two and the last three are those of the authors.
-_ADMM = (1.5, 1.5, 1.0, 1e-5, 1e-3, 500)
+__all__ = ["NoiseEstimate", "PetrelsADMMTracker", "RejectionState"]
 
 
-class Clean(NamedTuple):
-    """A basis, its rows' second moments, and the noise level.
+class NoiseEstimate(NamedTuple):
+    """The noise of a stream, and the statistics that a sample is compared with.
+
+    Attributes
+    ----------
+    variance : float
+        Variance of the noise.
+    weight : float
+        Weight of the entries that the variance is estimated from; infinite if it is given.
+    n_samples : float
+        Number of samples.
+    code_size : float
+        Geometric mean of |h|^2 over the directions that the observed entries determine.
+    kept_share : float
+        Mean share of the observed entries that are no outliers.
+    first_scales : array of shape (16,)
+        Noise scales of the first samples, one each; their median is the first estimate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
+    >>> PetrelsADMMTracker(noise_scale=0.5).init(np.eye(3, 2)).noise.variance
+    0.25
+    """
+
+    variance: float
+    weight: float
+    n_samples: float
+    code_size: float
+    kept_share: float
+    first_scales: Array
+
+    @classmethod
+    def from_array(cls, values: Array) -> "NoiseEstimate":
+        """Return the estimate that the compiled loop has left in an array."""
+        variance, weight, n_samples, code_size, kept_share = values[:5].tolist()
+        return cls(variance, weight, n_samples, code_size, kept_share, values[5:])
+
+    def as_array(self) -> Array:
+        """Return the numbers in the order in which the compiled loop reads them."""
+        return np.concatenate([self[:5], self.first_scales])
+
+
+class RejectionState(NamedTuple):
+    """A basis, the second moments of its rows, and the noise.
 
     Attributes
     ----------
     U : array of shape (F, K)
         Basis; it need not be orthonormal.
     D, L : arrays
-        Factors of the rows' matrices of second moments, in blocks of rows.
-    noise : array
-        Variance of the noise and the weight of the entries behind it, number of samples, the
-        geometric mean of |h|^2 as far as entries tell it, the mean share of entries that are no
-        outliers, and the noise levels of the first samples.
+        LDL' factors of the rows' matrices of second moments, in blocks of rows.
+    noise : NoiseEstimate
+        Noise scale, and typical sizes of codes.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.trackers.petrels_admm import PetrelsADMM
-    >>> PetrelsADMM(noise=0.1).init(np.eye(3, 2)).noise[:2]
-    array([0.01,  inf])
+    >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
+    >>> PetrelsADMMTracker().init(np.eye(3, 2)).U.shape
+    (3, 2)
     """
 
     U: Array
     D: Array
     L: Array
-    noise: Array
+    noise: NoiseEstimate
 
 
 @dataclass(frozen=True)
-class PetrelsADMM:
-    """PETRELS-ADMM of [T], with thresholds that follow the noise level.
+class PetrelsADMMTracker:
+    """Track a subspace by PETRELS-ADMM of [T], with thresholds in noise scales.
 
-    For each sample v, codes h and outliers s minimise |v - U h - s|^2 / 2 + rho |s|_1 over the
-    entries observed. Entries farther than ``limit`` noise levels from the fit are left out, the
-    rest is fitted by least squares until the same entries stay, and the basis takes in what is left
-    by recursive least squares. Both rho and the limit are in units of the noise level, which is
-    measured on the entries kept; so nothing depends on the units of the data. Codes that these
-    entries hardly tell are made small, by what is usual for their squares.
+    For each sample v, codes h and outliers s minimise
+
+        |v - U h - s|^2 / 2 + huber_threshold noise_scale |s|_1
+
+    over the observed entries. Entries farther than ``threshold`` noise scales from the
+    fit are rejected, and the rest is fitted by least squares until the same entries are kept. They
+    update the basis by recursive least squares, as in
+    :class:`thalweg.trackers.petrels.PetrelsTracker`. The noise scale is estimated from the entries
+    kept, so that the results do not depend on the units of the data. Codes that these entries
+    hardly determine are shrunk by a Gaussian prior of the typical variance.
 
     Parameters
     ----------
     forgetting : float
-        What a sample's weight is multiplied by with each later sample.
+        Factor by which each sample multiplies the weights of all earlier ones.
     step_size : {"full", "adaptive", "forgetting"}
-        As in :class:`thalweg.trackers.petrels.Petrels`.
+        See :class:`thalweg.trackers.petrels.PetrelsTracker`.
     ridge : float
-        Weight of the first basis, in samples of the size of the first: alpha / 2 of [T] (23).
-    knee : float
-        rho, in units of the noise level.
-    limit : float
-        Distance from which an entry is an outlier, in units of the noise level.
-    noise : float
-        Noise level; 0 to measure it.
+        Weight of the first basis, in samples of the norm of the first one: alpha / 2 of [T] (23).
+    huber_threshold : float
+        Threshold of Huber's function in the robust fit, which is the weight of |s|_1, in noise
+        scales.
+    threshold : float
+        Residual beyond which an entry is an outlier, in noise scales.
+    noise_scale : float or "auto"
+        Standard deviation of the noise, in data units; "auto" estimates it.
     memory : float
-        Samples after which the measured noise level has forgotten all but 1/e.
+        Number of samples after which the noise estimate has forgotten all but 1/e.
     solver : {"fast", "admm"}
-        How the convex problem is solved: exactly by Newton's method, or by Algorithm 2 of [T] as
-        it is meant.
+        How the convex problem is solved: exactly by Newton's method, or by Algorithm 2 of [T].
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.trackers.petrels_admm import PetrelsADMM
+    >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
     >>> rng = np.random.default_rng(0)
     >>> V = np.outer(np.ones(20), rng.normal(size=300)) + 0.01 * rng.normal(size=(20, 300))
     >>> V[3, ::2] += 5.0
-    >>> tracker = PetrelsADMM()
+    >>> tracker = PetrelsADMMTracker()
     >>> state, track = tracker.step(tracker.init(np.ones((20, 1)) / 20**0.5), V)
     >>> bool((track.R[3, ::2] > 4.9).all())
     True
@@ -99,49 +141,75 @@ class PetrelsADMM:
     forgetting: float = 0.9999
     step_size: str = "full"
     ridge: float = 1.0
-    knee: float = 0.5
-    limit: float = 2.5
-    noise: float = 0.0
-    memory: float = 200.0
+    huber_threshold: float = 0.5  # benchmark: tracking_corruption
+    threshold: float = 2.5  # benchmark: tracking_corruption
+    noise_scale: float | str = "auto"
+    memory: float = 200.0  # benchmark: tracking_table
     solver: str = "fast"
     name: ClassVar[str] = "petrels-admm"
 
     def __post_init__(self) -> None:
-        motion(self.forgetting, self.step_size, self.ridge)
-        require_positive(knee=self.knee, limit=self.limit, memory=self.memory)
-        require_nonnegative(noise=self.noise)
+        check_row_update(self.forgetting, self.step_size, self.ridge)
+        require_positive(
+            huber_threshold=self.huber_threshold, threshold=self.threshold, memory=self.memory
+        )
+        if not (isinstance(self.noise_scale, str) and self.noise_scale == "auto"):
+            require_positive(noise_scale=self.noise_scale)  # type: ignore[arg-type]
         if self.solver not in ("fast", "admm"):
             raise ParameterError(
                 f"solver must be 'fast' or 'admm', got {self.solver!r}. Use one of these names."
             )
 
-    def init(self, U: Array) -> Clean:
-        """Return the state with the basis U and nothing learned."""
-        heard = np.zeros(5 + _kernels.LISTEN)
-        if self.noise > 0.0:
-            heard[:2] = self.noise**2, np.inf
-        return Clean(*first_rows(U), heard)
+    def init(self, U: Array) -> RejectionState:
+        """Return the state before the first sample, with the basis U."""
+        variance, weight = 0.0, 0.0
+        if not isinstance(self.noise_scale, str):
+            variance, weight = float(self.noise_scale) ** 2, inf
+        noise = NoiseEstimate(variance, weight, 0.0, 0.0, 0.0, np.zeros(_kernels.LISTEN))
+        return RejectionState(*init_rows(U), noise)
 
-    def step(self, state: Clean, V: Array, observed: Mask | None = None) -> tuple[Clean, Track]:
+    def step(
+        self, state: RejectionState, V: Array, observed: Mask | None = None
+    ) -> tuple[RejectionState, Track]:
         """Return the state after the columns of V, and their codes and outliers."""
         X, mask = as_rows(V, observed, state.U.dtype)
-        U, D, L, noise = pack(state.U), copied(state.D), copied(state.L), state.noise.copy()
+        U, D, L = pack_rows(state.U), aligned_copy(state.D), aligned_copy(state.L)
+        noise, (row_settings, rejection, admm) = state.noise.as_array(), self._settings
         H, R = np.empty((len(X), U.shape[1]), dtype=U.dtype), np.empty_like(X)
         error = np.empty(len(X))
-        way = motion(self.forgetting, self.step_size, self.ridge)
         _kernels.track_rejecting(
-            X, mask, U, D, L, noise, way, self._rule(), self._admm(), H, R, error
+            X, mask, U, D, L, noise, row_settings, rejection, admm, H, R, error
         )
-        return Clean(unpack(U, X.shape[1]), D, L, noise), Track(H.T, R.T, error)
+        basis = unpack_rows(U, X.shape[1])
+        state = RejectionState(basis, D, L, NoiseEstimate.from_array(noise))
+        return state, Track(H.T, R.T, error)
 
-    def encoder(self, state: Clean) -> Encoder:
-        """Return the fit with rejection, at the noise level of the state."""
-        level, usual = state.noise[0], state.noise[3]
-        prior = level * state.U.shape[1] / usual if usual > 0.0 else 0.0
-        return Rejecting(sqrt(level), prior, self._rule(), self._admm())
+    def encoder(self, state: RejectionState) -> OutlierRejection:
+        """Return the robust fit with rejection, at the noise scale of the state."""
+        return self.rejection(state.noise.variance, state.noise.code_size, state.U.shape[1])
 
-    def _rule(self) -> Array:
-        return np.array([self.knee, self.limit, variance_within(self.limit), 1 - 1 / self.memory])
+    def rejection(self, variance: float, code_size: float, n_codes: int) -> OutlierRejection:
+        """Return the robust fit with rejection, at a variance of the noise and a typical |h|^2."""
+        precision = variance * n_codes / code_size if code_size > 0.0 else 0.0
+        return OutlierRejection(
+            sqrt(variance), precision, self.huber_threshold, self.threshold, self.solver
+        )
 
-    def _admm(self) -> Array:
-        return np.array(_ADMM if self.solver == "admm" else ())
+    def noise_scale_of(self, state: RejectionState) -> float:
+        """Return the standard deviation of the noise."""
+        return sqrt(state.noise.variance)
+
+    @cached_property
+    def _settings(self) -> tuple[Array, Array, Array]:
+        """Return the settings of recursion, rejection and ADMM for the compiled loop."""
+        rejection = RejectionSettings(
+            self.huber_threshold,
+            self.threshold,
+            truncated_variance(self.threshold),
+            1.0 - 1.0 / self.memory,
+        )
+        return (
+            row_update(self.forgetting, self.step_size, self.ridge),
+            np.array(rejection),
+            np.array(ADMMSettings() if self.solver == "admm" else ()),
+        )

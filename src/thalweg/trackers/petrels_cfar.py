@@ -1,6 +1,7 @@
-"""PETRELS-CFAR: PETRELS on the entries that a test with a constant false alarm rate leaves."""
+"""PETRELS-CFAR: PETRELS on the entries that pass a test with a constant false alarm rate."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from scipy.stats import t as student
@@ -10,48 +11,49 @@ from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.trackers import Track
-from thalweg.trackers.petrels_admm import Clean, PetrelsADMM
+from thalweg.trackers.petrels_admm import PetrelsADMMTracker, RejectionState
 
-__all__ = ["PetrelsCFAR"]
+__all__ = ["PetrelsCFARTracker"]
 
-# Weight of the outliers in the fit that the test starts from, in noise levels: so small that the
-# fit is one of least absolute values.
-_KNEE = 0.1
+# Huber's threshold of the fit that the test starts from, in noise scales: so small that the fit is
+# nearly one of least absolute values. Safety margin: any value in 0.01..0.2 gives similar results.
+_HUBER_THRESHOLD = 0.1
 
 
 @dataclass(frozen=True)
-class PetrelsCFAR:
-    """PETRELS-CFAR of Linh-Trung, Nguyen, Thameri, Minh-Chinh and Abed-Meraim (2018).
+class PetrelsCFARTracker:
+    """Track a subspace by PETRELS-CFAR.
 
-    An entry is an outlier when its squared residual exceeds that of the reference cells, the
-    entries kept in about ``window`` samples before, by a factor that pure noise exceeds with
-    the probability ``false_alarms``. The rest moves the basis as in
-    :class:`thalweg.trackers.petrels.Petrels`. The test decides only which entries are kept;
-    its place is that of the limit in :class:`thalweg.trackers.petrels_admm.PetrelsADMM`.
+    Linh-Trung, Nguyen, Thameri, Minh-Chinh and Abed-Meraim (2018). An entry is an outlier if its
+    squared residual exceeds the mean square of the reference cells by a factor that noise exceeds
+    with the probability ``false_alarms``. The reference cells are the entries kept in about
+    ``window`` earlier samples. The other entries update the basis as in
+    :class:`thalweg.trackers.petrels.PetrelsTracker`. The test replaces the threshold of
+    :class:`thalweg.trackers.petrels_admm.PetrelsADMMTracker`.
 
     Parameters
     ----------
     forgetting : float
-        What a sample's weight is multiplied by with each later sample.
+        Factor by which each sample multiplies the weights of all earlier ones.
     false_alarms : float
-        Share of clean entries that are taken for outliers, between 0 and 1.
+        Share of clean entries that are treated as outliers, between 0 and 1.
     window : float
-        Samples that the reference cells come from; their weights fade.
+        Number of samples that the reference cells come from, with decaying weights.
     ridge : float
-        Weight of the first basis, in samples of typical size.
+        Weight of the first basis, in samples of typical norm.
 
     Notes
     -----
-    With ``window`` cells in each feature the ratio of an entry's square to their mean has
-    Fisher's distribution with 1 and ``window`` degrees of freedom, as for real signals; the
-    radar's exponential law belongs to complex ones. The description leaves open which codes the
-    residuals are taken from: least squares would hide outliers behind one another, so here they
-    are those of least absolute residuals.
+    With ``window`` cells in each feature the ratio of an entry's square to their mean has an F
+    distribution with 1 and ``window`` degrees of freedom, as for real signals; the exponential law
+    of radar holds for complex ones. The paper leaves open which codes the residuals are computed
+    from. Least squares would let outliers mask each other, so the codes are those of least absolute
+    residuals.
 
     Examples
     --------
-    >>> from thalweg.trackers.petrels_cfar import PetrelsCFAR
-    >>> round(PetrelsCFAR(false_alarms=0.01, window=100).limit, 3)
+    >>> from thalweg.trackers.petrels_cfar import PetrelsCFARTracker
+    >>> round(PetrelsCFARTracker(false_alarms=0.01, window=100).threshold, 3)
     2.626
     """
 
@@ -66,32 +68,39 @@ class PetrelsCFAR:
         if not 0.0 < self.false_alarms < 1.0:
             raise ParameterError(
                 f"false_alarms must be between 0 and 1, got {self.false_alarms!r}. "
-                "Give a share such as false_alarms=0.01."
+                "Use a share such as false_alarms=0.01."
             )
-        self._parts()
+        _ = self._tracker  # which checks the other parameters
 
-    @property
-    def limit(self) -> float:
-        """Distance from which an entry is an outlier, in units of the reference level."""
+    @cached_property
+    def threshold(self) -> float:
+        """Residual beyond which an entry is an outlier, in noise scales."""
         return float(student.isf(0.5 * self.false_alarms, self.window))
 
-    def init(self, U: Array) -> Clean:
-        """Return the state with the basis U and nothing learned."""
-        return self._parts().init(U)
+    def init(self, U: Array) -> RejectionState:
+        """Return the state before the first sample, with the basis U."""
+        return self._tracker.init(U)
 
-    def step(self, state: Clean, V: Array, observed: Mask | None = None) -> tuple[Clean, Track]:
+    def step(
+        self, state: RejectionState, V: Array, observed: Mask | None = None
+    ) -> tuple[RejectionState, Track]:
         """Return the state after the columns of V, and their codes and outliers."""
-        return self._parts().step(state, V, observed)
+        return self._tracker.step(state, V, observed)
 
-    def encoder(self, state: Clean) -> Encoder:
-        """Return the fit with rejection, at the level of the reference cells."""
-        return self._parts().encoder(state)
+    def encoder(self, state: RejectionState) -> Encoder:
+        """Return the robust fit with rejection, at the noise scale of the reference cells."""
+        return self._tracker.encoder(state)
 
-    def _parts(self) -> PetrelsADMM:
-        return PetrelsADMM(
+    def noise_scale_of(self, state: RejectionState) -> float:
+        """Return the standard deviation of the noise, from the reference cells."""
+        return self._tracker.noise_scale_of(state)
+
+    @cached_property
+    def _tracker(self) -> PetrelsADMMTracker:
+        return PetrelsADMMTracker(
             forgetting=self.forgetting,
             ridge=self.ridge,
-            knee=_KNEE,
-            limit=self.limit,
+            huber_threshold=_HUBER_THRESHOLD,
+            threshold=self.threshold,
             memory=self.window,
         )

@@ -7,8 +7,8 @@ import pytest
 
 from thalweg.metrics import sep
 from thalweg.synthetic import subspace_stream
-from thalweg.trackers._probabilistic import likely_codes
-from thalweg.trackers.start import robust_basis
+from thalweg.trackers._probabilistic_pca import probable_codes
+from thalweg.trackers.robust_init import robust_basis
 
 Array = Any
 SEEDS = pytest.mark.parametrize("seed", range(2))
@@ -116,5 +116,5 @@ def test_counts_that_are_mostly_zeros_have_a_start() -> None:
     X = np.zeros((12, 2))
     X[[2, 10], 0], X[3, 1], X[4, 0], X[5, 1] = 2.0, 2.0, 1.0, 1.0
     for seed in range(3):
-        codes = likely_codes(X, np.ones(X.shape, bool), 1, np.random.default_rng(seed))
+        codes = probable_codes(X, np.ones(X.shape, bool), 1, np.random.default_rng(seed))
         assert np.isfinite(codes).all()

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg.trackers._noise import noise_level, variance_within
+from thalweg.trackers.noise_scale import truncated_noise_scale, truncated_variance
 
 LIMIT = 2.5
 Array = Any
@@ -23,7 +23,7 @@ def least_level(residual: Array) -> float:
     sizes = np.abs(residual)
     for level in np.geomspace(np.quantile(sizes, 0.3), sizes.max(), 4000):
         within = sizes[sizes <= LIMIT * level]
-        if np.mean(within**2) <= level**2 * variance_within(LIMIT):
+        if np.mean(within**2) <= level**2 * truncated_variance(LIMIT):
             return float(level)
     raise AssertionError
 
@@ -32,15 +32,15 @@ def least_level(residual: Array) -> float:
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.6])
 def test_outliers_that_are_the_majority_are_not_taken_for_noise(share: float, size: float) -> None:
     residual = mixture(0, share, size)
-    assert noise_level(residual, LIMIT) == pytest.approx(0.01, rel=0.2)
-    assert noise_level(residual, LIMIT) == pytest.approx(least_level(residual), rel=5e-3)
+    assert truncated_noise_scale(residual, LIMIT) == pytest.approx(0.01, rel=0.2)
+    assert truncated_noise_scale(residual, LIMIT) == pytest.approx(least_level(residual), rel=5e-3)
 
 
 def test_it_is_consistent_with_itself() -> None:
     residual = mixture(1, 0.2, 0.05)
-    level = noise_level(residual, LIMIT)
+    level = truncated_noise_scale(residual, LIMIT)
     within = residual[np.abs(residual) <= LIMIT * level]
-    assert np.mean(within**2) == pytest.approx(level**2 * variance_within(LIMIT), rel=1e-12)
+    assert np.mean(within**2) == pytest.approx(level**2 * truncated_variance(LIMIT), rel=1e-12)
 
 
 def test_parameters_of_the_fit_do_not_make_it_smaller() -> None:
@@ -48,18 +48,20 @@ def test_parameters_of_the_fit_do_not_make_it_smaller() -> None:
     rng = np.random.default_rng(2)
     U, noise = rng.normal(size=(10, 4)), rng.normal(size=(10, 2000))
     residual = noise - U @ np.linalg.lstsq(U, noise, rcond=None)[0]
-    assert noise_level(residual, LIMIT, 4 * 2000) == pytest.approx(1.0, rel=0.05)
-    assert noise_level(residual, LIMIT) < 0.8
+    assert truncated_noise_scale(residual, LIMIT, 4 * 2000) == pytest.approx(1.0, rel=0.05)
+    assert truncated_noise_scale(residual, LIMIT) < 0.8
 
 
 @pytest.mark.parametrize("power", [-500, -3, 5, 500])
 def test_units_do_not_matter(power: int) -> None:
     residual = mixture(3, 0.4, 1.0, 500)
     unit = 2.0**power
-    assert noise_level(unit * residual, LIMIT) == unit * noise_level(residual, LIMIT)
+    assert truncated_noise_scale(unit * residual, LIMIT) == unit * truncated_noise_scale(
+        residual, LIMIT
+    )
 
 
 def test_nothing_has_no_level() -> None:
-    assert noise_level(np.zeros(0), LIMIT) == 0.0
-    assert noise_level(np.zeros(7), LIMIT) == 0.0
-    assert noise_level(np.ones(3), LIMIT, fitted=9) == pytest.approx(1.0, rel=0.1)
+    assert truncated_noise_scale(np.zeros(0), LIMIT) == 0.0
+    assert truncated_noise_scale(np.zeros(7), LIMIT) == 0.0
+    assert truncated_noise_scale(np.ones(3), LIMIT, n_fitted=9) == pytest.approx(1.0, rel=0.1)

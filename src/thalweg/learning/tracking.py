@@ -1,0 +1,459 @@
+"""Learn a subspace from a stream: robust initialisation, tracking, drift and jumps."""
+
+from dataclasses import dataclass
+from math import exp, isfinite, log, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thalweg._checks import require_positive, require_whole
+from thalweg._linalg import largest_angle, orthonormal
+from thalweg._typing import Array, Indices, Mask
+from thalweg.encoders import Encoder
+from thalweg.errors import ParameterError
+from thalweg.trackers import Tracker
+from thalweg.trackers.robust_init import robust_basis
+
+__all__ = [
+    "CHECK_EVERY",
+    "MAX_ENTRIES",
+    "Cusum",
+    "Evidence",
+    "InitSamples",
+    "Learned",
+    "OutlierCounts",
+    "TrackingLearner",
+    "TrackingState",
+]
+
+# Samples between two checks for drift and jumps. They are counted from the first sample of the
+# stream, so that the result does not depend on how the stream is split into calls.
+CHECK_EVERY = 32
+MAX_HISTORY = 4096  # checks whose drift is kept, and jumps
+MAX_ENTRIES = 2**22  # entries that are processed at a time, or collected for the initialisation
+# Entries per feature that a robust initialisation needs: a constant, and more per component.
+# benchmark: tracking_corruption
+_INIT_ENTRIES, _INIT_ENTRIES_PER_COMPONENT = 128, 8
+# Factor of the outlier counts at each check: the share is that of about 10 checks, 320 samples.
+_OUTLIER_DECAY = 0.9
+
+_SMALLEST_RESIDUAL = 1e-300  # in place of zero, which has no logarithm
+# Page's test, in standard deviations of the log residual. benchmark: tracking_gaps
+_LARGEST_DEVIATION = 5.0  # deviations are clipped there: one sample is no evidence of a jump
+_ALLOWED_DEVIATION = 0.5  # a jump must exceed it
+# Mean absolute value of a standard normal variable: sqrt(2 / pi), rounded.
+_MEAN_ABSOLUTE_DEVIATION = 0.8
+
+
+class Evidence(NamedTuple):
+    """Statistics of the residuals, and the evidence of a jump.
+
+    Attributes
+    ----------
+    level, spread : float
+        Mean and standard deviation of the log residuals.
+    evidence : float
+        Cumulative sum of the deviations beyond the allowed one; never negative.
+    n_samples : int
+        Number of samples with a residual.
+
+    Examples
+    --------
+    >>> from thalweg.learning.tracking import Cusum
+    >>> Cusum().init().evidence
+    0.0
+    """
+
+    level: float
+    spread: float
+    evidence: float
+    n_samples: int
+
+
+@dataclass(frozen=True)
+class Cusum:
+    """Detect a jump by Page's cumulative sum (CUSUM) test of the log residuals.
+
+    Let z be the deviation of a log residual from its mean, in standard deviations. The statistic is
+
+        g = max(0, g + min(z, 5) - max(0.5, log(factor) / spread)).
+
+    A jump increases the residuals of all later samples, an outlier only one. The logarithm makes
+    the test independent of units. Mean and standard deviation follow the stream, so that neither
+    slow drift nor a changing noise scale is a jump.
+
+    Parameters
+    ----------
+    factor : float
+        Residuals that grow by less than this factor are not a jump.
+    threshold : float
+        Value of the statistic from which there is a jump, in standard deviations; a clear jump adds
+        up to 4.5 for each sample.
+    patience : int
+        Number of initial samples that only estimate mean and standard deviation.
+    memory : int
+        Number of samples in the running mean and standard deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.tracking import Cusum
+    >>> test, rng = Cusum(), np.random.default_rng(0)
+    >>> state, jumped = test.step(test.init(), np.abs(rng.normal(1.0, 0.1, 500)))
+    >>> jumped
+    False
+    >>> test.step(state, np.abs(rng.normal(5.0, 0.5, 20)))[1]
+    True
+    """
+
+    factor: float = 1.5
+    threshold: float = 20.0
+    patience: int = 64
+    memory: int = 256
+
+    def __post_init__(self) -> None:
+        require_positive(
+            factor=self.factor,
+            threshold=self.threshold,
+            patience=self.patience,
+            memory=self.memory,
+        )
+
+    def init(self) -> Evidence:
+        """Return the state before the first sample."""
+        return Evidence(0.0, 0.0, 0.0, 0)
+
+    def step(self, state: Evidence, errors: Array) -> tuple[Evidence, bool]:
+        """Return the state after more samples, and whether it has evidence of a jump."""
+        level, spread, evidence, n_samples = state
+        for error in errors.tolist():
+            if not isfinite(error):
+                continue
+            value, n_samples = log(max(error, _SMALLEST_RESIDUAL)), n_samples + 1
+            if n_samples == 1:
+                level = value
+            deviation = value - level
+            if n_samples > self.patience and spread > 0.0:
+                allowed = max(_ALLOWED_DEVIATION, log(self.factor) / spread)
+                clipped = min(deviation / spread, _LARGEST_DEVIATION)
+                evidence = max(0.0, evidence + clipped - allowed)
+                largest = _LARGEST_DEVIATION * spread
+                deviation = max(-largest, min(deviation, largest))
+            rate = max(1.0 / n_samples, 1.0 / self.memory)
+            level += rate * deviation
+            spread += rate * (abs(deviation) / _MEAN_ABSOLUTE_DEVIATION - spread)
+        return Evidence(level, spread, evidence, n_samples), evidence > self.threshold
+
+
+_JUMP_TEST = Cusum()
+
+
+class InitSamples(NamedTuple):
+    """Samples that are collected for a robust initialisation.
+
+    Attributes
+    ----------
+    V : array of shape (F, n)
+        Samples with at least one observed entry, as columns.
+    observed : boolean array of shape (F, n)
+        Mask of the observed entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.tracking import InitSamples
+    >>> InitSamples.none(np.eye(3, 2)).V.shape
+    (3, 0)
+    """
+
+    V: Array
+    observed: Mask
+
+    @classmethod
+    def none(cls, U: Array) -> "InitSamples":
+        """Return a collection without samples, for the features of a basis."""
+        F = len(U)
+        return cls(np.empty((F, 0), U.dtype), np.empty((F, 0), np.bool_))
+
+
+class OutlierCounts(NamedTuple):
+    """Counts of outliers and observed entries, with weights that decay.
+
+    Attributes
+    ----------
+    n_outliers, n_observed : float
+        The counts.
+
+    Examples
+    --------
+    >>> from thalweg.learning.tracking import OutlierCounts
+    >>> OutlierCounts(1.0, 4.0).share
+    0.25
+    """
+
+    n_outliers: float = 0.0
+    n_observed: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """Share of outliers among the observed entries."""
+        return self.n_outliers / self.n_observed if self.n_observed > 0.0 else 0.0
+
+
+class TrackingState(NamedTuple):
+    """All that changes while a subspace is tracked.
+
+    Attributes
+    ----------
+    tracker : NamedTuple
+        State of the tracker, among it the basis ``U``.
+    init_samples : InitSamples or None
+        Samples collected for a robust initialisation; None if there is no initialisation pending.
+    seed : int
+        Seed of the robust initialisation.
+    n_samples : int
+        Number of samples.
+    outliers : OutlierCounts
+        Counts of recent outliers.
+    evidence : Evidence
+        Evidence of a jump.
+    basis : array of shape (F, K)
+        Orthonormal basis at the latest check.
+    drift : array
+        Largest principal angle between the subspaces at successive checks, in radians.
+    jumps : array of int
+        Number of samples at each detected jump.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.tracking import TrackingLearner
+    >>> from thalweg.trackers.petrels import PetrelsTracker
+    >>> learner = TrackingLearner(PetrelsTracker())
+    >>> learner.init_at(np.eye(3, 2), np.random.default_rng(0)).n_samples
+    0
+    """
+
+    tracker: Any
+    init_samples: InitSamples | None
+    seed: int
+    n_samples: int
+    outliers: OutlierCounts
+    evidence: Evidence
+    basis: Array
+    drift: Array
+    jumps: Indices
+
+
+class Learned(NamedTuple):
+    """Progress of the tracking after a batch.
+
+    Attributes
+    ----------
+    objective : float
+        Geometric mean of the recent median residuals; ``NaN`` before the first one.
+    outlier_share : float
+        Share of outliers among the recent observed entries.
+
+    Examples
+    --------
+    >>> from thalweg.learning.tracking import Learned
+    >>> Learned(0.5, 0.1).outlier_share
+    0.1
+    """
+
+    objective: float
+    outlier_share: float
+
+
+@dataclass(frozen=True)
+class TrackingLearner:
+    """Track a subspace through a stream of batches.
+
+    The samples go through the tracker in order. A robust initialisation collects samples, and fits
+    a robust basis to them each time that their number has doubled, until there are enough. Every 32
+    samples the angle to the previous subspace is recorded, and :class:`Cusum` tests for a jump.
+
+    Parameters
+    ----------
+    tracker : Tracker
+        The tracker.
+    n_components : int
+        Number of dimensions of the subspace.
+    robust : bool
+        Whether the initial basis is fitted robustly to the first samples.
+    init_samples : int or "auto"
+        Number of samples that a robust initialisation collects. With "auto", each feature is
+        observed ``128 + 8 K`` times on average.
+    on_jump : {"note", "reset"}
+        Whether a jump is only recorded, or also starts a new robust initialisation.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from thalweg.learning.tracking import TrackingLearner
+    >>> from thalweg.trackers.petrels import PetrelsTracker
+    >>> learner = TrackingLearner(PetrelsTracker(), n_components=1)
+    >>> batch = SimpleNamespace(V=np.outer([3.0, 4.0], np.arange(1.0, 41.0)), observed=None)
+    >>> state = learner.init(batch, np.random.default_rng(0))
+    >>> state, learned = learner.learn(state, batch)
+    >>> state.n_samples, bool(abs(state.tracker.U[1] / state.tracker.U[0] - 4 / 3)[0] < 1e-2)
+    (40, True)
+    """
+
+    tracker: Tracker[Any]
+    n_components: int = 2
+    robust: bool = True
+    init_samples: int | str = "auto"
+    on_jump: str = "note"
+
+    def __post_init__(self) -> None:
+        if self.on_jump not in ("note", "reset"):
+            raise ParameterError(
+                f"on_jump must be one of 'note', 'reset', got {self.on_jump!r}. "
+                "Use one of these names."
+            )
+        if self.init_samples != "auto":
+            require_whole(1, init_samples=self.init_samples)  # type: ignore[arg-type]
+
+    def init(self, batch: Any, rng: np.random.Generator) -> TrackingState:
+        """Return the state before the first sample, with a random basis.
+
+        Parameters
+        ----------
+        batch : Batch
+            Samples with the number of features and the type of the stream.
+        rng : Generator
+            Draws the seed of all random numbers.
+        """
+        seed = int(rng.integers(2**31))
+        shape = len(batch.V), self.n_components
+        Q = np.linalg.qr(np.random.default_rng(seed).normal(size=shape))[0]
+        state = self._first_state(Q.astype(batch.V.dtype), seed)
+        if self.robust:
+            return state._replace(init_samples=InitSamples.none(state.basis))
+        return state
+
+    def init_at(self, U: Array, rng: np.random.Generator) -> TrackingState:
+        """Return the state before the first sample, with the orthonormal basis U."""
+        return self._first_state(U, int(rng.integers(2**31)))
+
+    def _first_state(self, U: Array, seed: int) -> TrackingState:
+        return TrackingState(
+            tracker=self.tracker.init(U),
+            init_samples=None,
+            seed=seed,
+            n_samples=0,
+            outliers=OutlierCounts(),
+            evidence=_JUMP_TEST.init(),
+            basis=U,
+            drift=np.zeros(0),
+            jumps=np.zeros(0, dtype=np.intp),
+        )
+
+    def learn(self, state: TrackingState, batch: Any) -> tuple[TrackingState, Learned]:
+        """Return the state after a batch, and the progress.
+
+        Parameters
+        ----------
+        state : TrackingState
+            State before the batch; it is not modified.
+        batch : Batch
+            Samples as columns, in the order of time.
+        """
+        start, n = 0, batch.V.shape[1]
+        while start < n:
+            stop = min(n, start + _until_check(state))
+            observed = None if batch.observed is None else batch.observed[:, start:stop]
+            state = self._learn_block(state, batch.V[:, start:stop], observed)
+            start = stop
+        evidence = state.evidence
+        objective = exp(evidence.level) if evidence.n_samples else nan
+        return state, Learned(objective, state.outliers.share)
+
+    def encoder(self, state: TrackingState) -> Encoder:
+        """Return the encoder of samples that are not learned from."""
+        return self.tracker.encoder(state.tracker)
+
+    def noise_scale(self, state: TrackingState) -> float | None:
+        """Return the standard deviation of the noise; None if the tracker does not estimate it."""
+        noise_scale_of = getattr(self.tracker, "noise_scale_of", None)
+        return None if noise_scale_of is None else noise_scale_of(state.tracker)
+
+    def _learn_block(self, state: TrackingState, V: Array, observed: Mask | None) -> TrackingState:
+        """Return the state after samples that end at the next check, or before it."""
+        tracked, track = self.tracker.step(state.tracker, V, observed)
+        n_samples = state.n_samples + V.shape[1]
+        is_check = n_samples % CHECK_EVERY == 0
+        decay = _OUTLIER_DECAY if is_check else 1.0
+        n_observed = V.size if observed is None else np.count_nonzero(observed)
+        outliers = OutlierCounts(
+            decay * (state.outliers.n_outliers + np.count_nonzero(track.R)),
+            decay * (state.outliers.n_observed + n_observed),
+        )
+        state = state._replace(tracker=tracked, n_samples=n_samples, outliers=outliers)
+        if state.init_samples is not None:
+            return self._initialise(state, state.init_samples, V, observed, is_check)
+        evidence, has_jumped = _JUMP_TEST.step(state.evidence, track.error)
+        state = state._replace(evidence=evidence)
+        return self._check(state, has_jumped) if is_check else state
+
+    def _initialise(
+        self,
+        state: TrackingState,
+        collected: InitSamples,
+        V: Array,
+        observed: Mask | None,
+        is_check: bool,
+    ) -> TrackingState:
+        """Fit a robust basis to the samples so far, if their number is a power of 2 or enough."""
+        mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
+        some = mask.any(axis=0)
+        collected = InitSamples(
+            np.hstack([collected.V, V[:, some]]),
+            np.hstack([collected.observed, mask[:, some]]),
+        )
+        state = state._replace(init_samples=collected)
+        n, is_enough = collected.V.shape[1], is_check and self._is_enough(state, collected)
+        if is_enough or (some.any() and n & (n - 1) == 0):
+            guess = state.tracker.U
+            U = robust_basis(
+                collected.V, guess.shape[1], collected.observed, seed=state.seed, guess=guess
+            )
+            tracked, _ = self.tracker.step(self.tracker.init(U), collected.V, collected.observed)
+            state = state._replace(tracker=tracked)
+        if is_enough:
+            return state._replace(init_samples=None, basis=orthonormal(state.tracker.U))
+        return state
+
+    def _is_enough(self, state: TrackingState, collected: InitSamples) -> bool:
+        """Return whether the collected samples are enough for a robust initialisation."""
+        F, n = collected.V.shape
+        if not isinstance(self.init_samples, str):
+            return bool(n >= self.init_samples)
+        K = state.tracker.U.shape[1]
+        counts = collected.observed.sum(axis=0)
+        n_useful = int(counts[counts > K].sum())
+        n_needed = F * (_INIT_ENTRIES + _INIT_ENTRIES_PER_COMPONENT * K)
+        return n_useful >= n_needed or collected.V.size >= MAX_ENTRIES
+
+    def _check(self, state: TrackingState, has_jumped: bool) -> TrackingState:
+        """Record the angle to the previous subspace, and a jump."""
+        basis = orthonormal(state.tracker.U)
+        drift = np.append(state.drift, largest_angle(basis, state.basis))[-MAX_HISTORY:]
+        state = state._replace(basis=basis, drift=drift)
+        if not has_jumped:
+            return state
+        jumps = np.append(state.jumps, state.n_samples)[-MAX_HISTORY:]
+        pending = InitSamples.none(basis) if self.on_jump == "reset" else None
+        return state._replace(jumps=jumps, evidence=_JUMP_TEST.init(), init_samples=pending)
+
+
+def _until_check(state: TrackingState) -> int:
+    """Return the number of samples until the next check, or until the next robust fit."""
+    until = CHECK_EVERY - state.n_samples % CHECK_EVERY
+    if state.init_samples is None:
+        return until
+    n = int(state.init_samples.V.shape[1])
+    return min(until, (1 << n.bit_length()) - n)

@@ -1,0 +1,74 @@
+"""Recursive least squares for the rows of a basis, each with a matrix of its own."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thalweg._checks import require_positive
+from thalweg._linalg import pack_rows
+from thalweg._typing import Array
+from thalweg.errors import ParameterError
+
+__all__ = ["RowState", "RowUpdate", "check_row_update", "init_rows", "row_update"]
+
+# Sine of the angle between sample and subspace above which eta of [T] (26) is 1.
+_FULL_STEP_SINE = 0.5
+
+
+class RowState(NamedTuple):
+    """A basis, and a matrix of second moments of the codes for each of its rows.
+
+    ``D`` and ``L`` are the LDL' factors of the matrices, in blocks of rows. They are zero before
+    the first sample, whose norm sets their scale.
+    """
+
+    U: Array
+    D: Array
+    L: Array
+
+
+class RowUpdate(NamedTuple):
+    """Settings of the recursion, in the order in which the compiled loops read them.
+
+    ``adaptive_sine`` is the sine above which eta is 1, or 0 for eta = 1. ``scales_forgetting`` is 1
+    if eta multiplies the forgetting factor, and 0 if it multiplies the step.
+    """
+
+    forgetting: float
+    ridge: float
+    adaptive_sine: float
+    scales_forgetting: float
+
+
+_STEP_SIZES = {
+    "full": (0.0, 0.0),
+    "adaptive": (_FULL_STEP_SINE, 0.0),
+    "forgetting": (_FULL_STEP_SINE, 1.0),
+}
+
+
+def init_rows(U: Array) -> RowState:
+    """Return the state before the first sample."""
+    blocks, K = pack_rows(U), U.shape[1]
+    triangle = np.zeros((len(blocks), K * (K - 1) // 2, blocks.shape[2]), dtype=U.dtype)
+    return RowState(U, np.zeros_like(blocks), triangle)
+
+
+def check_row_update(forgetting: float, step_size: str, ridge: float) -> None:
+    """Raise unless the parameters of the recursion are valid."""
+    if not 0.0 < forgetting <= 1.0:
+        raise ParameterError(
+            f"forgetting must be above 0 and at most 1, got {forgetting!r}. "
+            "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
+        )
+    if step_size not in _STEP_SIZES:
+        raise ParameterError(
+            f"step_size must be one of {', '.join(map(repr, _STEP_SIZES))}, got {step_size!r}. "
+            "Use one of these names."
+        )
+    require_positive(ridge=ridge)
+
+
+def row_update(forgetting: float, step_size: str, ridge: float) -> Array:
+    """Return the settings of the recursion as an array for the compiled loops."""
+    return np.array(RowUpdate(forgetting, ridge, *_STEP_SIZES[step_size]))
