@@ -107,7 +107,8 @@ def aligned_copy(array: Array) -> Array:
     """Return a copy that is aligned to vector registers: unaligned loads cross cache lines."""
     size = prod(array.shape) * array.dtype.itemsize
     buffer = np.empty(size + BYTES, dtype=np.uint8)
-    first = -buffer.ctypes.data % BYTES
+    # buffer.ctypes.data would leave a reference cycle behind
+    first = -buffer.__array_interface__["data"][0] % BYTES
     aligned = buffer[first : first + size].view(array.dtype).reshape(array.shape)
     aligned[...] = array
     return aligned

@@ -4,9 +4,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import thalweg
-from thalweg import RobustOnlineNMF
+from thalweg import PetrelsADMM, RobustOnlineNMF
+from thalweg.synthetic import subspace_stream
 
 SOURCE = Path(thalweg.__file__).parent
 
@@ -39,4 +41,15 @@ def test_a_batch_of_robust_online_nmf():
     # a batch of four updates the noise estimate, and this is none of them
     files, n_calls = path_of(warm(RobustOnlineNMF(3, random_state=0), X, 31), X)
     assert len(files) <= 15
+    assert n_calls <= 60
+
+
+@pytest.mark.parametrize(("start", "size"), [(500, 4), (504, 8), (505, 32)])
+def test_a_batch_of_petrels_admm(start, size):
+    """The second batch ends at a check for drift and jumps, the third one contains it."""
+    X = subspace_stream(600, 20, 2, outlier_density=0.1, missing=0.0, random_state=0).X
+    model = PetrelsADMM(2, random_state=0).partial_fit(X[: start - 10])
+    assert model.state_.init_samples is None, "the initialisation is not over"
+    files, n_calls = path_of(warm(model, X[start - 10 : start], 1), X[start : start + size])
+    assert len(files) <= 10
     assert n_calls <= 60

@@ -363,7 +363,7 @@ def test_a_known_noise_level_stays() -> None:
     data = subspace_stream(200, 20, 2, random_state=0)
     tracker = PetrelsADMMTracker(noise_scale=0.25)
     state, _ = tracker.step(tracker.init(basis(0, 20, 2)), *columns(data))
-    assert state.noise.variance == 0.25**2
+    assert state.statistics.variance == 0.25**2
 
 
 @pytest.mark.parametrize("density", [0.0, 0.2, 0.4])
@@ -373,7 +373,7 @@ def test_the_noise_level_is_measured(density: float) -> None:
     state, _ = tracker.step(tracker.init(data.basis_at(0)), *columns(data))
     rest = np.nan_to_num(data.X - data.clean - data.outliers)
     level = np.sqrt(np.sum(rest**2) / np.sum(~np.isnan(data.X)))
-    assert np.sqrt(state.noise.variance) == pytest.approx(level, rel=0.15)
+    assert np.sqrt(state.statistics.variance) == pytest.approx(level, rel=0.15)
 
 
 # --- codes that are not told --------------------------------------------------------------------

@@ -96,7 +96,7 @@ def _met(row: dict[str, Any]) -> bool:
 
 def _moments(model: Any) -> dict[str, float | None]:
     """Return how far the second moments are from symmetric, and their least eigenvalue."""
-    state = getattr(model, "statistics_", None) or model.state_
+    state = getattr(model, "statistics_", None) or model.state_.tracker
     if hasattr(state, "A"):
         A = state.A.reshape(-1, K, K)
         values = np.linalg.eigvalsh(A)

@@ -127,9 +127,11 @@ def _along(name: str, plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def _size(model: Any) -> int:
-    """Return the pickled size of all but the diary of drift, which has an end of its own."""
+    """Return the pickled size of all but the history of drift, which has an end of its own."""
     kept = copy.copy(model)
-    vars(kept).pop("drift_", None)
+    if hasattr(model, "drift_"):
+        monitor = model.state_.monitor._replace(drift=model.drift_[:0])
+        kept.state_ = model.state_._replace(monitor=monitor)
     return len(pickle.dumps(kept))
 
 

@@ -156,7 +156,7 @@ def _originals(folder: Path) -> list[bytes]:
         thalweg.RobustOnlineNMF(2, random_state=old, constraint=Box(0.0, np.ones(8))),
         thalweg.RobustOnlineNMF(2, keep_history=True, init=np.ones((2, 8)), random_state=0),
         thalweg.OnlineNMF(2, loss="kl", random_state=np.random.default_rng(0)),
-        thalweg.PetrelsADMM(2, start_samples=64, random_state=0),
+        thalweg.PetrelsADMM(2, init_samples=64, random_state=0),
         thalweg.Norst(2, random_state=0),
         baselines.ol_lef(2, random_state=0),
     ]

@@ -35,7 +35,7 @@ from benchmarks.shared.timing import round_robin
 from benchmarks.shared.trackers import HOMES, OURS, estimator, there
 from thalweg import PetrelsADMM, synthetic
 from thalweg.metrics import sep
-from thalweg.trackers._noise import variance_within
+from thalweg.trackers.noise_scale import truncated_variance
 
 PIXELS, RANK, FRAMES, LISTEN, COPIES = 25344, 10, 32, 16, 16
 TRACKERS = [name for name in HOMES if name not in ("RobustMatrixCompletion", "LRGeomCG", "RPCAGD")]
@@ -86,7 +86,7 @@ def _frames(turns: int) -> dict[str, Any]:
         for x in X[:48]:
             twin.take(x)
         apart = sep(model.components_, twin.U.T)
-        copies = [[array.copy() for array in model.state_[:3]] for _ in range(COPIES)]
+        copies = [[array.copy() for array in model.state_.tracker[:3]] for _ in range(COPIES)]
         jobs = {
             "ours": lambda model=model, X=X: model.partial_fit(X[48:]),
             "numpy": lambda twin=twin, X=X: [twin.take(x) for x in X[48:52]],
@@ -174,7 +174,7 @@ class _Twin:
         return w, r, clean
 
     def _hear(self, squares: float, spare: int) -> None:
-        level = squares / (spare * variance_within(self.limit))
+        level = squares / (spare * truncated_variance(self.limit))
         self.weight = (1 - 1 / 200.0) * self.weight + spare
         self.noise *= (level / self.noise**2) ** (0.5 * spare / self.weight)
 

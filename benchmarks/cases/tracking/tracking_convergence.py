@@ -84,7 +84,7 @@ def _rounds(intensity: float, snr: float) -> dict[str, Any]:
     model = estimator(OURS, 2, random_state=0).fit(stream.X)
     X, U = stream.X[-LAST:], model.components_.T
     found = {}
-    for weight, name in ((1.0, "weight 1"), (0.5 * model.noise_, "default weight")):
+    for weight, name in ((1.0, "weight 1"), (0.5 * model.noise_scale_, "default weight")):
         for rho in RHOS:
             found[f"{name}, {rho:g}"] = _algorithm_2(X, U, weight, rho)
     return {"intensity": intensity, "snr": snr, "found": found}
@@ -126,10 +126,10 @@ def _shrunk(x: Any, by: float) -> Any:
 def _exact(x: Any, observed: Any, U: Any, knee: float) -> Any:
     """Return the codes of the same problem by the library's exact fit."""
     from thalweg import _kernels
-    from thalweg.trackers._blocks import pack
+    from thalweg._linalg import pack_rows
 
     H, solved = np.zeros((len(x), U.shape[1])), np.zeros(len(x), bool)
-    _kernels.huber_codes(x, observed, pack(U), knee, 60, H, solved)
+    _kernels.huber_codes(x, observed, pack_rows(U), knee, 60, H, solved)
     return H
 
 

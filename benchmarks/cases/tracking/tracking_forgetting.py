@@ -60,7 +60,7 @@ def _row(stream: str, method: str, factor: float, seeds: Any) -> dict[str, Any]:
             **STREAMS[stream],
         )  # fmt: skip
         for step in STEPS:
-            how = {"forgetting": factor, "step": step, "on_jump": "note", "random_state": seed}
+            how = {"forgetting": factor, "step_size": step, "on_jump": "note", "random_state": seed}
             ends = [SOON, SIZES["n_samples"]]
             found[step].append(curve(estimator(method, 2, **how), data, ends))
     median = {step: np.median(values, axis=0).tolist() for step, values in found.items()}
@@ -100,7 +100,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
     lower = sum(_lower(own, "adaptive") for own in end.values())
     return [
         Finding(
-            f'Where the subspace rests, `step="forgetting"` ends {min(rest):.1f} to '
+            f'Where the subspace rests, `step_size="forgetting"` ends {min(rest):.1f} to '
             f'{max(rest):.0f} times higher than `"full"`: the better a sample fits, the more of '
             "the past it takes off.",
             min(rest) > 1.0,
@@ -117,7 +117,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
             short == {"turns by 1e-3"},
         ),
         Finding(
-            f'`step="adaptive"` ends below `"full"` in {lower} of {len(end)} cells; where the '
+            f'`step_size="adaptive"` ends below `"full"` in {lower} of {len(end)} cells; where the '
             f"subspace rests and `forgetting` is 0.98 by {min(calm):.0f} to {max(calm):.0f} times.",
             min(calm) > 1.0 and lower < len(end) / 2,
         ),

@@ -8,7 +8,7 @@ Data
     ``--quick``).
 Settings
     *PetrelsADMM*: defaults, the same everywhere. *Petrels*: the original, with ``forgetting`` of
-    0.95, 0.98, 0.99, 0.995 or 0.999. *Petrels, adaptive*: ``step="adaptive"``, the paper's
+    0.95, 0.98, 0.99, 0.995 or 0.999. *Petrels, adaptive*: ``step_size="adaptive"``, the paper's
     iPETRELS, with the same. *Grouse*: greedy steps, and constant ones at rates of 0.02, 0.05, 0.1
     and 0.3. These begin at a random subspace, as they were published. Of each the variant of the
     lowest final SEP is taken, in each setting anew; *fastest* is the shortest recovery of any.
@@ -43,10 +43,10 @@ RATES = (0.02, 0.05, 0.1, 0.3)
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     OURS: {"defaults": {}},
     "Petrels": {f"{f:g}": {"forgetting": f} for f in FORGETTING},
-    "Petrels, adaptive": {f"{f:g}": {"forgetting": f, "step": "adaptive"} for f in FORGETTING},
+    "Petrels, adaptive": {f"{f:g}": {"forgetting": f, "step_size": "adaptive"} for f in FORGETTING},
     "Grouse": {
         "greedy": {},
-        **{f"constant {rate:g}": {"step": "constant", "rate": rate} for rate in RATES},
+        **{f"constant {rate:g}": {"step_size": "constant", "rate": rate} for rate in RATES},
     },
 }
 

@@ -7,17 +7,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from thalweg._checks import as_numbers, check_callback, check_count, choose, generator, in_words
 from thalweg._typing import Array, Indices
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
-from thalweg.estimators._base import Factorization
-from thalweg.estimators._input import as_batch, as_numbers, check_data, in_words
-from thalweg.estimators._parameters import check_callback, check_count, choose, generator
-from thalweg.estimators._rollback import rollback_on_error
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators._streaming import Progress
-from thalweg.estimators._threads import few_threads
+from thalweg.estimators.base import Factorization, rollback_on_error
+from thalweg.estimators.validation import check_data
 from thalweg.learning import tracking
+from thalweg.learning.batches import DataForm, as_batch
+from thalweg.learning.progress import Progress
+from thalweg.learning.threads import few_threads
 from thalweg.learning.tracking import TrackingLearner, TrackingState
 
 __all__ = ["Tracking"]
@@ -51,12 +51,12 @@ class Tracking(StreamFit, Factorization):
     @property
     def drift_(self) -> Array:
         """Largest angle between the subspaces at successive checks, in radians."""
-        return self.state_.drift
+        return self.state_.monitor.drift
 
     @property
     def jumps_(self) -> Indices:
         """Number of samples at each detected jump."""
-        return self.state_.jumps
+        return self.state_.monitor.jumps
 
     @property
     def outlier_share_(self) -> float:
@@ -181,7 +181,7 @@ class Tracking(StreamFit, Factorization):
         rng = generator(self.random_state)
         if isinstance(self.init, str):
             choose("init", self.init, ("robust", "random"))
-            self.state_ = learner.init(as_batch(X[:1]), rng)
+            self.state_ = learner.init(as_batch(X[:1]), DataForm(), rng)
         else:
             self.state_ = learner.init_at(_given_basis(self.init, K, F).astype(X.dtype), rng)
         self._publish(learner)
@@ -192,11 +192,15 @@ class Tracking(StreamFit, Factorization):
         with few_threads(X.shape[1], len(self.components_), tracking.CHECK_EVERY):
             for start in range(0, X.shape[0], n_rows):
                 batch = as_batch(X[start : start + n_rows])
-                self.state_, learned = learner.learn(self.state_, batch)
+                self.state_ = learner.learn(self.state_, batch)
                 if self.callback is not None:
                     self._publish(learner)
-                    self.callback(Progress(self.n_samples_seen_, n_total, *learned))
+                    self.callback(self._progress(n_total))
         self._publish(learner)
+
+    def _progress(self, n_total: int | None) -> Progress:
+        objective = self.state_.monitor.residual
+        return Progress(self.n_samples_seen_, n_total, objective, self.outlier_share_)
 
     def _publish(self, learner: TrackingLearner) -> None:
         """Set the attributes that are computed from the state."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
+from thalweg.learning.progress import Progress
 from thalweg.trackers.grouse import GrouseTracker
 
 __all__ = ["Grouse"]

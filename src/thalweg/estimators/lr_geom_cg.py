@@ -6,8 +6,8 @@ from thalweg._checks import check_count, check_positive
 from thalweg.completion import Completion
 from thalweg.completion.riemannian_cg import RiemannianCG
 from thalweg.encoders import Encoder
+from thalweg.encoders.least_squares import LeastSquares
 from thalweg.estimators._completion import Completing
-from thalweg.trackers._encoders import LeastSquares
 
 __all__ = ["LRGeomCG"]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from thalweg.estimators._streaming import Progress
 from thalweg.estimators._tracking import Tracking
+from thalweg.learning.progress import Progress
 from thalweg.trackers.norst import NorstTracker
 
 __all__ = ["Norst"]

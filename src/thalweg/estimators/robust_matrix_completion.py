@@ -10,8 +10,8 @@ from thalweg.completion import Completed, Completion
 from thalweg.encoders import Encoder
 from thalweg.estimators._completion import Completing
 from thalweg.learning.robust_completion import Alternation, code_size, encoder_at
-from thalweg.trackers._noise import noise_level
-from thalweg.trackers.petrels_admm import PetrelsADMM
+from thalweg.trackers.noise_scale import truncated_noise_scale
+from thalweg.trackers.petrels_admm import PetrelsADMMTracker
 
 __all__ = ["RobustMatrixCompletion"]
 
@@ -90,8 +90,10 @@ class RobustMatrixCompletion(Completing):
         tol, passes = check_positive("tol", self.tol), check_count("max_iter", self.max_iter)
         return Alternation(self._tracker(), tol, passes)
 
-    def _tracker(self) -> PetrelsADMM:
-        return PetrelsADMM(1.0, knee=self.outlier_weight, limit=self.threshold)
+    def _tracker(self) -> PetrelsADMMTracker:
+        return PetrelsADMMTracker(
+            1.0, huber_threshold=self.outlier_weight, threshold=self.threshold
+        )
 
     def _encoder(self) -> Encoder:
         return encoder_at(self._tracker(), self.components_.T, self.noise_scale_, self.code_size_)
@@ -99,5 +101,5 @@ class RobustMatrixCompletion(Completing):
     def _note(self, V: Array, observed: Any, found: Completed) -> None:
         mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         fitted = min(len(found.H), *V.shape) * sum(V.shape)
-        self.noise_scale_ = noise_level((V - found.U @ found.H)[mask], self.threshold, fitted)
+        self.noise_scale_ = truncated_noise_scale((V - found.U @ found.H)[mask], self.threshold, fitted)
         self.code_size_ = code_size(found.H, mask)

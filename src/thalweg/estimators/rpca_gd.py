@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from thalweg._constants import MAD_TO_STANDARD_DEVIATION
 from thalweg._checks import check_count, check_positive
 from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
 from thalweg.completion.factored_gradient_descent import FactoredGradientDescent
 from thalweg.encoders import Encoder
+from thalweg.encoders.projected_cs import ProjectedCS
 from thalweg.estimators._completion import Completing
-from thalweg.trackers._sensing import Sensing
 
 __all__ = ["RPCAGD"]
 
@@ -108,9 +109,10 @@ class RPCAGD(Completing):
         )
 
     def _encoder(self) -> Encoder:
-        return Sensing(_LIMIT, level=self.noise_scale_)
+        return ProjectedCS(_LIMIT, noise_scale=self.noise_scale_)
 
     def _note(self, V: Array, observed: Any, found: Completed) -> None:
         observed = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         residual = np.abs(V - found.U @ found.H)[observed]
-        self.noise_scale_ = 1.4826 * float(np.median(residual)) if residual.size else 0.0
+        median = float(np.median(residual)) if residual.size else 0.0
+        self.noise_scale_ = MAD_TO_STANDARD_DEVIATION * median

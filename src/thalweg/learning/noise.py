@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from thalweg import _kernels
+from thalweg._constants import MAD_TO_STANDARD_DEVIATION
 from thalweg._typing import Array
 from thalweg.learning.batches import Batch
 
@@ -29,8 +30,6 @@ __all__ = [
 # Entries of a batch from which the noise is estimated. Safety margin: the relative error of a
 # median of 1024 entries is about 4 %.
 _N_ENTRIES = 1024
-# Standard deviation of a normal variable over its median absolute value.
-_MAD_TO_STANDARD_DEVIATION = 1.4826
 # Residuals beyond this many scales are left out of the second estimate.
 _REJECTED_BEYOND = 3.0
 # Candidates for the Huber threshold, in noise scales. Larger ones gain less than 5 % of variance
@@ -192,4 +191,4 @@ def pooled(samples: list[NoiseSample]) -> NoiseSample:
 
 def _scale(residual: Array) -> float:
     """Return the standard deviation of normal residuals from their sorted absolute values."""
-    return _MAD_TO_STANDARD_DEVIATION * float(residual[residual.size // 2])
+    return MAD_TO_STANDARD_DEVIATION * float(residual[residual.size // 2])

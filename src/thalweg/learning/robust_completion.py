@@ -1,18 +1,18 @@
 """Robust completion of a matrix: alternating least squares on the entries that are no outliers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from thalweg._linalg import largest_angle
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed
 from thalweg.encoders import Encoder
-from thalweg.trackers._encoders import LeastSquares
-from thalweg.trackers._noise import noise_level
-from thalweg.trackers.angles import largest_angle
-from thalweg.trackers.petrels_admm import PetrelsADMM
-from thalweg.trackers.start import robust_start
+from thalweg.encoders.least_squares import LeastSquares
+from thalweg.trackers.noise_scale import truncated_noise_scale
+from thalweg.trackers.petrels_admm import PetrelsADMMTracker
+from thalweg.trackers.robust_init import robust_init
 
 __all__ = ["Alternation", "code_size", "encoder_at"]
 
@@ -44,7 +44,7 @@ class Alternation:
     True
     """
 
-    tracker: PetrelsADMM
+    tracker: PetrelsADMMTracker
     tol: float
     max_iter: int
     name: ClassVar[str] = "alternation"
@@ -60,14 +60,14 @@ class Alternation:
         rng = np.random.default_rng(rng)
         mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         rank = min(n_components, *V.shape)
-        U, noise = robust_start(V, rank, observed, seed=int(rng.integers(2**31)))
+        U, noise = robust_init(V, rank, observed, seed=int(rng.integers(2**31)))
         size, count, converged = 0.0, 0, False
         while count < self.max_iter and not converged:
             codes = encoder_at(self.tracker, U, noise, size).encode(V, U, observed=observed)
             size, kept = code_size(codes.H, mask), mask & (codes.R == 0)
             rows, Q = _rows(V, kept, U, codes.H)
             residual = (V - rows @ Q.T)[mask]
-            noise = noise_level(residual, self.tracker.limit, rows.size + Q.size)
+            noise = truncated_noise_scale(residual, self.tracker.threshold, rows.size + Q.size)
             before, U = U, np.linalg.qr(rows)[0]
             count, converged = count + 1, largest_angle(U, before) <= self.tol
         codes = encoder_at(self.tracker, U, noise, size).encode(V, U, observed=observed)
@@ -76,18 +76,18 @@ class Alternation:
         return Completed(basis, H, codes.R * mask, count, converged)
 
 
-def encoder_at(tracker: PetrelsADMM, U: Array, noise: float, size: float) -> Encoder:
+def encoder_at(tracker: PetrelsADMMTracker, U: Array, noise: float, size: float) -> Encoder:
     """Return the encoder of the tracker for a noise scale and a typical |h|^2.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from thalweg.learning.robust_completion import encoder_at
-    >>> callable(encoder_at)
-    True
+    >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
+    >>> encoder_at(PetrelsADMMTracker(), np.eye(3, 2), 0.5, 1.0).noise_scale
+    0.5
     """
-    state = replace(tracker, noise=noise).init(U)
-    state.noise[3] = size
-    return tracker.encoder(state)
+    return tracker.rejection(noise**2, size, U.shape[1])
 
 
 def code_size(H: Array, mask: Mask) -> float:

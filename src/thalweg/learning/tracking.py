@@ -11,6 +11,7 @@ from thalweg._linalg import largest_angle, orthonormal
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
+from thalweg.learning.batches import Batch
 from thalweg.trackers import Tracker
 from thalweg.trackers.robust_init import robust_basis
 
@@ -20,7 +21,7 @@ __all__ = [
     "Cusum",
     "Evidence",
     "InitSamples",
-    "Learned",
+    "Monitor",
     "OutlierCounts",
     "TrackingLearner",
     "TrackingState",
@@ -175,6 +176,14 @@ class InitSamples(NamedTuple):
         F = len(U)
         return cls(np.empty((F, 0), U.dtype), np.empty((F, 0), np.bool_))
 
+    def added(self, V: Array, observed: Mask | None) -> "InitSamples":
+        """Return the collection with the samples of a block that have observed entries."""
+        mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
+        some = mask.any(axis=0)
+        return InitSamples(
+            np.hstack([self.V, V[:, some]]), np.hstack([self.observed, mask[:, some]])
+        )
+
 
 class OutlierCounts(NamedTuple):
     """Counts of outliers and observed entries, with weights that decay.
@@ -199,6 +208,51 @@ class OutlierCounts(NamedTuple):
         """Share of outliers among the observed entries."""
         return self.n_outliers / self.n_observed if self.n_observed > 0.0 else 0.0
 
+    def added(self, n_outliers: int, n_observed: int, is_check: bool) -> "OutlierCounts":
+        """Return the counts with those of a block; they decay at a check."""
+        decay = _OUTLIER_DECAY if is_check else 1.0
+        return OutlierCounts(
+            decay * (self.n_outliers + n_outliers), decay * (self.n_observed + n_observed)
+        )
+
+
+class Monitor(NamedTuple):
+    """Drift and jumps of the subspace.
+
+    Attributes
+    ----------
+    evidence : Evidence
+        Evidence of a jump.
+    basis : array of shape (F, K)
+        Orthonormal basis at the latest check.
+    drift : array
+        Largest principal angle between the subspaces at successive checks, in radians.
+    jumps : array of int
+        Number of samples at each detected jump.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.tracking import Monitor
+    >>> Monitor.at(np.eye(3, 2)).drift.size
+    0
+    """
+
+    evidence: Evidence
+    basis: Array
+    drift: Array
+    jumps: Indices
+
+    @classmethod
+    def at(cls, U: Array) -> "Monitor":
+        """Return the monitor before the first sample, with an orthonormal basis."""
+        return cls(_JUMP_TEST.init(), U, np.zeros(0), np.zeros(0, dtype=np.intp))
+
+    @property
+    def residual(self) -> float:
+        """Geometric mean of the recent median residuals; NaN before the first one."""
+        return exp(self.evidence.level) if self.evidence.n_samples else nan
+
 
 class TrackingState(NamedTuple):
     """All that changes while a subspace is tracked.
@@ -215,14 +269,8 @@ class TrackingState(NamedTuple):
         Number of samples.
     outliers : OutlierCounts
         Counts of recent outliers.
-    evidence : Evidence
-        Evidence of a jump.
-    basis : array of shape (F, K)
-        Orthonormal basis at the latest check.
-    drift : array
-        Largest principal angle between the subspaces at successive checks, in radians.
-    jumps : array of int
-        Number of samples at each detected jump.
+    monitor : Monitor
+        Drift and jumps.
 
     Examples
     --------
@@ -239,31 +287,7 @@ class TrackingState(NamedTuple):
     seed: int
     n_samples: int
     outliers: OutlierCounts
-    evidence: Evidence
-    basis: Array
-    drift: Array
-    jumps: Indices
-
-
-class Learned(NamedTuple):
-    """Progress of the tracking after a batch.
-
-    Attributes
-    ----------
-    objective : float
-        Geometric mean of the recent median residuals; ``NaN`` before the first one.
-    outlier_share : float
-        Share of outliers among the recent observed entries.
-
-    Examples
-    --------
-    >>> from thalweg.learning.tracking import Learned
-    >>> Learned(0.5, 0.1).outlier_share
-    0.1
-    """
-
-    objective: float
-    outlier_share: float
+    monitor: Monitor
 
 
 @dataclass(frozen=True)
@@ -290,14 +314,14 @@ class TrackingLearner:
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> import numpy as np
+    >>> from thalweg.learning.batches import DataForm, as_batch
     >>> from thalweg.learning.tracking import TrackingLearner
     >>> from thalweg.trackers.petrels import PetrelsTracker
     >>> learner = TrackingLearner(PetrelsTracker(), n_components=1)
-    >>> batch = SimpleNamespace(V=np.outer([3.0, 4.0], np.arange(1.0, 41.0)), observed=None)
-    >>> state = learner.init(batch, np.random.default_rng(0))
-    >>> state, learned = learner.learn(state, batch)
+    >>> batch = as_batch(np.outer(np.arange(1.0, 41.0), [3.0, 4.0]))
+    >>> state = learner.init(batch, DataForm(), np.random.default_rng(0))
+    >>> state = learner.learn(state, batch)
     >>> state.n_samples, bool(abs(state.tracker.U[1] / state.tracker.U[0] - 4 / 3)[0] < 1e-2)
     (40, True)
     """
@@ -317,13 +341,15 @@ class TrackingLearner:
         if self.init_samples != "auto":
             require_whole(1, init_samples=self.init_samples)  # type: ignore[arg-type]
 
-    def init(self, batch: Any, rng: np.random.Generator) -> TrackingState:
+    def init(self, batch: Batch, form: Any, rng: np.random.Generator) -> TrackingState:
         """Return the state before the first sample, with a random basis.
 
         Parameters
         ----------
         batch : Batch
             Samples with the number of features and the type of the stream.
+        form : ignored
+            A tracker takes dense samples.
         rng : Generator
             Draws the seed of all random numbers.
         """
@@ -332,7 +358,7 @@ class TrackingLearner:
         Q = np.linalg.qr(np.random.default_rng(seed).normal(size=shape))[0]
         state = self._first_state(Q.astype(batch.V.dtype), seed)
         if self.robust:
-            return state._replace(init_samples=InitSamples.none(state.basis))
+            return state._replace(init_samples=InitSamples.none(state.tracker.U))
         return state
 
     def init_at(self, U: Array, rng: np.random.Generator) -> TrackingState:
@@ -340,20 +366,10 @@ class TrackingLearner:
         return self._first_state(U, int(rng.integers(2**31)))
 
     def _first_state(self, U: Array, seed: int) -> TrackingState:
-        return TrackingState(
-            tracker=self.tracker.init(U),
-            init_samples=None,
-            seed=seed,
-            n_samples=0,
-            outliers=OutlierCounts(),
-            evidence=_JUMP_TEST.init(),
-            basis=U,
-            drift=np.zeros(0),
-            jumps=np.zeros(0, dtype=np.intp),
-        )
+        return TrackingState(self.tracker.init(U), None, seed, 0, OutlierCounts(), Monitor.at(U))
 
-    def learn(self, state: TrackingState, batch: Any) -> tuple[TrackingState, Learned]:
-        """Return the state after a batch, and the progress.
+    def learn(self, state: TrackingState, batch: Batch) -> TrackingState:
+        """Return the state after a batch.
 
         Parameters
         ----------
@@ -365,12 +381,11 @@ class TrackingLearner:
         start, n = 0, batch.V.shape[1]
         while start < n:
             stop = min(n, start + _until_check(state))
+            V = batch.V[:, start:stop]
             observed = None if batch.observed is None else batch.observed[:, start:stop]
-            state = self._learn_block(state, batch.V[:, start:stop], observed)
+            state = self._learn_block(state, V, observed)
             start = stop
-        evidence = state.evidence
-        objective = exp(evidence.level) if evidence.n_samples else nan
-        return state, Learned(objective, state.outliers.share)
+        return state
 
     def encoder(self, state: TrackingState) -> Encoder:
         """Return the encoder of samples that are not learned from."""
@@ -386,68 +401,55 @@ class TrackingLearner:
         tracked, track = self.tracker.step(state.tracker, V, observed)
         n_samples = state.n_samples + V.shape[1]
         is_check = n_samples % CHECK_EVERY == 0
-        decay = _OUTLIER_DECAY if is_check else 1.0
-        n_observed = V.size if observed is None else np.count_nonzero(observed)
-        outliers = OutlierCounts(
-            decay * (state.outliers.n_outliers + np.count_nonzero(track.R)),
-            decay * (state.outliers.n_observed + n_observed),
-        )
-        state = state._replace(tracker=tracked, n_samples=n_samples, outliers=outliers)
-        if state.init_samples is not None:
-            return self._initialise(state, state.init_samples, V, observed, is_check)
-        evidence, has_jumped = _JUMP_TEST.step(state.evidence, track.error)
-        state = state._replace(evidence=evidence)
-        return self._check(state, has_jumped) if is_check else state
-
-    def _initialise(
-        self,
-        state: TrackingState,
-        collected: InitSamples,
-        V: Array,
-        observed: Mask | None,
-        is_check: bool,
-    ) -> TrackingState:
-        """Fit a robust basis to the samples so far, if their number is a power of 2 or enough."""
-        mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
-        some = mask.any(axis=0)
-        collected = InitSamples(
-            np.hstack([collected.V, V[:, some]]),
-            np.hstack([collected.observed, mask[:, some]]),
-        )
-        state = state._replace(init_samples=collected)
-        n, is_enough = collected.V.shape[1], is_check and self._is_enough(state, collected)
-        if is_enough or (some.any() and n & (n - 1) == 0):
-            guess = state.tracker.U
-            U = robust_basis(
-                collected.V, guess.shape[1], collected.observed, seed=state.seed, guess=guess
+        n_observed = V.size if observed is None else int(np.count_nonzero(observed))
+        n_outliers = int(np.count_nonzero(track.R))
+        outliers = state.outliers.added(n_outliers, n_observed, is_check)
+        if state.init_samples is None:
+            monitor, has_jumped = _monitored(
+                state.monitor, track.error, tracked.U, n_samples, is_check
             )
-            tracked, _ = self.tracker.step(self.tracker.init(U), collected.V, collected.observed)
-            state = state._replace(tracker=tracked)
-        if is_enough:
-            return state._replace(init_samples=None, basis=orthonormal(state.tracker.U))
-        return state
+            is_reset = has_jumped and self.on_jump == "reset"
+            pending = InitSamples.none(tracked.U) if is_reset else None
+        else:
+            pending, n_before = state.init_samples.added(V, observed), state.init_samples.V.shape[1]
+            is_enough = is_check and self._is_enough(pending, tracked.U.shape[1])
+            n, monitor = pending.V.shape[1], state.monitor
+            if is_enough or (n > n_before and n & (n - 1) == 0):
+                tracked = self._robust_state(tracked.U, pending, state.seed)
+            if is_enough:
+                pending, monitor = None, monitor._replace(basis=orthonormal(tracked.U))
+        return TrackingState(tracked, pending, state.seed, n_samples, outliers, monitor)
 
-    def _is_enough(self, state: TrackingState, collected: InitSamples) -> bool:
+    def _robust_state(self, guess: Array, samples: InitSamples, seed: int) -> Any:
+        """Return the state after the collected samples, from a robust basis fitted to them."""
+        V, observed = samples
+        U = robust_basis(V, guess.shape[1], observed, seed=seed, guess=guess)
+        return self.tracker.step(self.tracker.init(U), V, observed)[0]
+
+    def _is_enough(self, pending: InitSamples, K: int) -> bool:
         """Return whether the collected samples are enough for a robust initialisation."""
-        F, n = collected.V.shape
+        F, n = pending.V.shape
         if not isinstance(self.init_samples, str):
             return bool(n >= self.init_samples)
-        K = state.tracker.U.shape[1]
-        counts = collected.observed.sum(axis=0)
+        counts = pending.observed.sum(axis=0)
         n_useful = int(counts[counts > K].sum())
         n_needed = F * (_INIT_ENTRIES + _INIT_ENTRIES_PER_COMPONENT * K)
-        return n_useful >= n_needed or collected.V.size >= MAX_ENTRIES
+        return n_useful >= n_needed or pending.V.size >= MAX_ENTRIES
 
-    def _check(self, state: TrackingState, has_jumped: bool) -> TrackingState:
-        """Record the angle to the previous subspace, and a jump."""
-        basis = orthonormal(state.tracker.U)
-        drift = np.append(state.drift, largest_angle(basis, state.basis))[-MAX_HISTORY:]
-        state = state._replace(basis=basis, drift=drift)
-        if not has_jumped:
-            return state
-        jumps = np.append(state.jumps, state.n_samples)[-MAX_HISTORY:]
-        pending = InitSamples.none(basis) if self.on_jump == "reset" else None
-        return state._replace(jumps=jumps, evidence=_JUMP_TEST.init(), init_samples=pending)
+
+def _monitored(
+    monitor: Monitor, errors: Array, U: Array, n_samples: int, is_check: bool
+) -> tuple[Monitor, bool]:
+    """Return drift and jumps after more samples, and whether a jump was detected."""
+    evidence, has_jumped = _JUMP_TEST.step(monitor.evidence, errors)
+    _, basis, drift, jumps = monitor
+    if not is_check:
+        return Monitor(evidence, basis, drift, jumps), False
+    latest = orthonormal(U)
+    drift = np.append(drift, largest_angle(latest, basis))[-MAX_HISTORY:]
+    if has_jumped:
+        evidence, jumps = _JUMP_TEST.init(), np.append(jumps, n_samples)[-MAX_HISTORY:]
+    return Monitor(evidence, latest, drift, jumps), has_jumped
 
 
 def _until_check(state: TrackingState) -> int:

@@ -1,5 +1,6 @@
 """Recursive least squares for the rows of a basis, each with a matrix of its own."""
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,14 @@ from thalweg._linalg import pack_rows
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
 
-__all__ = ["RowState", "RowUpdate", "check_row_update", "init_rows", "row_update"]
+__all__ = [
+    "RowState",
+    "RowUpdate",
+    "check_forgetting",
+    "check_row_update",
+    "init_rows",
+    "row_update",
+]
 
 # Sine of the angle between sample and subspace above which eta of [T] (26) is 1.
 _FULL_STEP_SINE = 0.5
@@ -54,13 +62,18 @@ def init_rows(U: Array) -> RowState:
     return RowState(U, np.zeros_like(blocks), triangle)
 
 
-def check_row_update(forgetting: float, step_size: str, ridge: float) -> None:
-    """Raise unless the parameters of the recursion are valid."""
-    if not 0.0 < forgetting <= 1.0:
+def check_forgetting(forgetting: float) -> None:
+    """Raise unless a forgetting factor is above 0 and at most 1."""
+    if not (isinstance(forgetting, Real) and 0.0 < forgetting <= 1.0):
         raise ParameterError(
             f"forgetting must be above 0 and at most 1, got {forgetting!r}. "
-            "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
+            "1 forgets nothing; half_life(n) computes the factor that halves after n samples."
         )
+
+
+def check_row_update(forgetting: float, step_size: str, ridge: float) -> None:
+    """Raise unless the parameters of the recursion are valid."""
+    check_forgetting(forgetting)
     if step_size not in _STEP_SIZES:
         raise ParameterError(
             f"step_size must be one of {', '.join(map(repr, _STEP_SIZES))}, got {step_size!r}. "

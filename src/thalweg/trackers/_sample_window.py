@@ -7,7 +7,7 @@ import numpy as np
 
 from thalweg._checks import require_positive, require_whole
 from thalweg._linalg import as_rows
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders.least_squares import LeastSquares
 from thalweg.encoders.projected_cs import NoiseAverage, ProjectedCS, RecoveredSamples
 from thalweg.errors import ParameterError
@@ -87,7 +87,8 @@ class Window(NamedTuple):
             X = np.where(observed, self.V, 0.0)[wrong].astype(np.float64)
             rows, _ = encoder.recover(X, observed[wrong], H.T, NoiseAverage(), 0.0)
             model[wrong], outliers[wrong] = rows.H @ H, rows.R != 0.0
-        return np.where(observed & ~outliers, self.V, model)
+        np.copyto(model, self.V, where=observed & ~outliers)
+        return model
 
 
 class WindowProgress(NamedTuple):
@@ -166,14 +167,21 @@ def track_windows(
         stop = int(usable[-1]) + 1 if is_full else len(X)
         piece = slice(start, stop)
         found, noise = encoder.recover(X[piece], mask[piece], Q, state.noise, size)
-        kept = RecoveredSamples(*(part[usable - start] for part in found))
-        window.put(n_filled, X[usable], mask[usable], kept)
+        _store(window, n_filled, X[piece], mask[piece], found, usable - start)
         parts.append(found if Q is state.U else _in_basis(found, X[piece], mask[piece], state.U))
         progress = state.progress._replace(n_filled=n_filled + usable.size)
         state = state._replace(progress=progress, noise=noise)
         state, start = update(state) if is_full else state, stop
     H, R, error = (np.concatenate(part) for part in zip(*parts, strict=True))
     return state, Track(H.astype(state.U.dtype).T, R.astype(state.U.dtype).T, error)
+
+
+def _store(
+    window: Window, n_filled: int, X: Array, mask: Mask, found: RecoveredSamples, rows: Indices
+) -> None:
+    """Write some of the recovered rows of X into a window."""
+    kept = RecoveredSamples(*(part[rows] for part in found))
+    window.put(n_filled, X[rows], mask[rows], kept)
 
 
 def _in_basis(found: RecoveredSamples, X: Array, mask: Mask, U: Array) -> RecoveredSamples:

@@ -45,11 +45,13 @@ def has_new_direction(L: Array, U: Array, factor: float, threshold: float | None
     eigenvalue of noise, whose variance is estimated from the eigenvalues after the first K.
     """
     (F, n), K = L.shape, U.shape[1]
-    rest = L - U @ (U.T @ L)
+    rest = U @ (U.T @ L)
+    np.subtract(L, rest, out=rest)
     squares = np.linalg.svd(rest, compute_uv=False).astype(np.float64) ** 2
     if threshold is not None:
         return bool(squares[0] >= n * threshold)
     variance = squares[K:].sum() / (max(n - K, 1) * max(F - 2 * K, 1))
-    variance = max(variance, _NOISE_FLOOR**2 * float(np.mean(np.square(L, dtype=np.float64))))
+    mean_square = float(np.einsum("fn,fn->", L, L, dtype=np.float64)) / L.size
+    variance = max(variance, _NOISE_FLOOR**2 * mean_square)
     # largest singular value of an F x n matrix of standard normal noise
     return bool(squares[0] > factor**2 * variance * (np.sqrt(F) + np.sqrt(n)) ** 2)

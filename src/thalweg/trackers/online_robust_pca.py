@@ -12,8 +12,8 @@ from thalweg._linalg import as_rows
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.encoders.robust_regression import RobustRegression
-from thalweg.errors import ParameterError
 from thalweg.trackers import Track
+from thalweg.trackers._row_least_squares import check_forgetting
 
 __all__ = ["OnlineRobustPCATracker", "SurrogateState"]
 
@@ -113,11 +113,7 @@ class OnlineRobustPCATracker:
             require_positive(lambda2=self.lambda2)
         require_nonnegative(tol=self.tol)
         require_whole(1, sweeps=self.sweeps, max_iter=self.max_iter)
-        if not 0.0 < self.forgetting <= 1.0:
-            raise ParameterError(
-                f"forgetting must be above 0 and at most 1, got {self.forgetting!r}. "
-                "1 forgets nothing; half_life(n) gives the factor that halves after n samples."
-            )
+        check_forgetting(self.forgetting)
 
     def init(self, U: Array) -> SurrogateState:
         """Return the state before the first sample, with the basis U."""

@@ -17,11 +17,11 @@ from thalweg.trackers import Track
 from thalweg.trackers._row_least_squares import check_row_update, init_rows, row_update
 from thalweg.trackers.noise_scale import truncated_variance
 
-__all__ = ["NoiseEstimate", "PetrelsADMMTracker", "RejectionState"]
+__all__ = ["RejectionStatistics", "PetrelsADMMTracker", "RejectionState"]
 
 
-class NoiseEstimate(NamedTuple):
-    """The noise of a stream, and the statistics that a sample is compared with.
+class RejectionStatistics(NamedTuple):
+    """Statistics of a stream that a sample is compared with: noise, codes, outliers.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class NoiseEstimate(NamedTuple):
     --------
     >>> import numpy as np
     >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
-    >>> PetrelsADMMTracker(noise_scale=0.5).init(np.eye(3, 2)).noise.variance
+    >>> PetrelsADMMTracker(noise_scale=0.5).init(np.eye(3, 2)).statistics.variance
     0.25
     """
 
@@ -54,8 +54,8 @@ class NoiseEstimate(NamedTuple):
     first_scales: Array
 
     @classmethod
-    def from_array(cls, values: Array) -> "NoiseEstimate":
-        """Return the estimate that the compiled loop has left in an array."""
+    def from_array(cls, values: Array) -> "RejectionStatistics":
+        """Return the statistics that the compiled loop has left in an array."""
         variance, weight, n_samples, code_size, kept_share = values[:5].tolist()
         return cls(variance, weight, n_samples, code_size, kept_share, values[5:])
 
@@ -73,7 +73,7 @@ class RejectionState(NamedTuple):
         Basis; it need not be orthonormal.
     D, L : arrays
         LDL' factors of the rows' matrices of second moments, in blocks of rows.
-    noise : NoiseEstimate
+    statistics : RejectionStatistics
         Noise scale, and typical sizes of codes.
 
     Examples
@@ -87,7 +87,7 @@ class RejectionState(NamedTuple):
     U: Array
     D: Array
     L: Array
-    noise: NoiseEstimate
+    statistics: RejectionStatistics
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ class PetrelsADMMTracker:
         variance, weight = 0.0, 0.0
         if not isinstance(self.noise_scale, str):
             variance, weight = float(self.noise_scale) ** 2, inf
-        noise = NoiseEstimate(variance, weight, 0.0, 0.0, 0.0, np.zeros(_kernels.LISTEN))
-        return RejectionState(*init_rows(U), noise)
+        statistics = RejectionStatistics(variance, weight, 0.0, 0.0, 0.0, np.zeros(_kernels.LISTEN))
+        return RejectionState(*init_rows(U), statistics)
 
     def step(
         self, state: RejectionState, V: Array, observed: Mask | None = None
@@ -174,19 +174,19 @@ class PetrelsADMMTracker:
         """Return the state after the columns of V, and their codes and outliers."""
         X, mask = as_rows(V, observed, state.U.dtype)
         U, D, L = pack_rows(state.U), aligned_copy(state.D), aligned_copy(state.L)
-        noise, (row_settings, rejection, admm) = state.noise.as_array(), self._settings
+        statistics, (row_settings, rejection, admm) = state.statistics.as_array(), self._settings
         H, R = np.empty((len(X), U.shape[1]), dtype=U.dtype), np.empty_like(X)
         error = np.empty(len(X))
         _kernels.track_rejecting(
-            X, mask, U, D, L, noise, row_settings, rejection, admm, H, R, error
+            X, mask, U, D, L, statistics, row_settings, rejection, admm, H, R, error
         )
         basis = unpack_rows(U, X.shape[1])
-        state = RejectionState(basis, D, L, NoiseEstimate.from_array(noise))
+        state = RejectionState(basis, D, L, RejectionStatistics.from_array(statistics))
         return state, Track(H.T, R.T, error)
 
     def encoder(self, state: RejectionState) -> OutlierRejection:
         """Return the robust fit with rejection, at the noise scale of the state."""
-        return self.rejection(state.noise.variance, state.noise.code_size, state.U.shape[1])
+        return self.rejection(state.statistics.variance, state.statistics.code_size, state.U.shape[1])
 
     def rejection(self, variance: float, code_size: float, n_codes: int) -> OutlierRejection:
         """Return the robust fit with rejection, at a variance of the noise and a typical |h|^2."""
@@ -197,7 +197,7 @@ class PetrelsADMMTracker:
 
     def noise_scale_of(self, state: RejectionState) -> float:
         """Return the standard deviation of the noise."""
-        return sqrt(state.noise.variance)
+        return sqrt(state.statistics.variance)
 
     @cached_property
     def _settings(self) -> tuple[Array, Array, Array]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import ClassVar
 
 from scipy.stats import t as student
@@ -65,7 +66,7 @@ class PetrelsCFARTracker:
 
     def __post_init__(self) -> None:
         require_positive(window=self.window)
-        if not 0.0 < self.false_alarms < 1.0:
+        if not (isinstance(self.false_alarms, Real) and 0.0 < self.false_alarms < 1.0):
             raise ParameterError(
                 f"false_alarms must be between 0 and 1, got {self.false_alarms!r}. "
                 "Use a share such as false_alarms=0.01."
