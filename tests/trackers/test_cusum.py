@@ -7,7 +7,7 @@ import pytest
 
 from thalweg._linalg import largest_angle, orthonormal
 from thalweg.errors import ParameterError
-from thalweg.learning.tracking import Cusum, Evidence
+from thalweg.learning.cusum import Cusum, Evidence
 from thalweg.metrics import principal_angles
 
 Array = Any

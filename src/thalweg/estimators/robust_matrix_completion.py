@@ -101,5 +101,7 @@ class RobustMatrixCompletion(Completing):
     def _note(self, V: Array, observed: Any, found: Completed) -> None:
         mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         fitted = min(len(found.H), *V.shape) * sum(V.shape)
-        self.noise_scale_ = truncated_noise_scale((V - found.U @ found.H)[mask], self.threshold, fitted)
+        self.noise_scale_ = truncated_noise_scale(
+            (V - found.U @ found.H)[mask], self.threshold, fitted
+        )
         self.code_size_ = code_size(found.H, mask)

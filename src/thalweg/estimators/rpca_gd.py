@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from thalweg._constants import MAD_TO_STANDARD_DEVIATION
 from thalweg._checks import check_count, check_positive
+from thalweg._constants import MAD_TO_STANDARD_DEVIATION
 from thalweg._typing import Array
 from thalweg.completion import Completed, Completion
 from thalweg.completion.factored_gradient_descent import FactoredGradientDescent

@@ -17,7 +17,7 @@ from thalweg.trackers import Track
 from thalweg.trackers._row_least_squares import check_row_update, init_rows, row_update
 from thalweg.trackers.noise_scale import truncated_variance
 
-__all__ = ["RejectionStatistics", "PetrelsADMMTracker", "RejectionState"]
+__all__ = ["PetrelsADMMTracker", "RejectionState", "RejectionStatistics"]
 
 
 class RejectionStatistics(NamedTuple):
@@ -186,7 +186,9 @@ class PetrelsADMMTracker:
 
     def encoder(self, state: RejectionState) -> OutlierRejection:
         """Return the robust fit with rejection, at the noise scale of the state."""
-        return self.rejection(state.statistics.variance, state.statistics.code_size, state.U.shape[1])
+        return self.rejection(
+            state.statistics.variance, state.statistics.code_size, state.U.shape[1]
+        )
 
     def rejection(self, variance: float, code_size: float, n_codes: int) -> OutlierRejection:
         """Return the robust fit with rejection, at a variance of the noise and a typical |h|^2."""

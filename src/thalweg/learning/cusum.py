@@ -1,0 +1,117 @@
+"""Detect jumps of a subspace from the residuals of its samples."""
+
+from dataclasses import dataclass
+from math import isfinite, log
+from typing import NamedTuple
+
+from thalweg._checks import require_positive
+from thalweg._typing import Array
+
+__all__ = ["Cusum", "Evidence"]
+
+_SMALLEST_RESIDUAL = 1e-300  # in place of zero, which has no logarithm
+# Page's test, in standard deviations of the log residual. benchmark: tracking_gaps
+_LARGEST_DEVIATION = 5.0  # deviations are clipped there: one sample is no evidence of a jump
+_ALLOWED_DEVIATION = 0.5  # a jump must exceed it
+# Mean absolute value of a standard normal variable: sqrt(2 / pi), rounded.
+_MEAN_ABSOLUTE_DEVIATION = 0.8
+
+
+class Evidence(NamedTuple):
+    """Statistics of the residuals, and the evidence of a jump.
+
+    Attributes
+    ----------
+    level, spread : float
+        Mean and standard deviation of the log residuals.
+    evidence : float
+        Cumulative sum of the deviations beyond the allowed one; never negative.
+    n_samples : int
+        Number of samples with a residual.
+
+    Examples
+    --------
+    >>> from thalweg.learning.cusum import Cusum
+    >>> Cusum().init().evidence
+    0.0
+    """
+
+    level: float
+    spread: float
+    evidence: float
+    n_samples: int
+
+
+@dataclass(frozen=True)
+class Cusum:
+    """Detect a jump by Page's cumulative sum (CUSUM) test of the log residuals.
+
+    Let z be the deviation of a log residual from its mean, in standard deviations. The statistic is
+
+        g = max(0, g + min(z, 5) - max(0.5, log(factor) / spread)).
+
+    A jump increases the residuals of all later samples, an outlier only one. The logarithm makes
+    the test independent of units. Mean and standard deviation follow the stream, so that neither
+    slow drift nor a changing noise scale is a jump.
+
+    Parameters
+    ----------
+    factor : float
+        Residuals that grow by less than this factor are not a jump.
+    threshold : float
+        Value of the statistic from which there is a jump, in standard deviations; a clear jump adds
+        up to 4.5 for each sample.
+    patience : int
+        Number of initial samples that only estimate mean and standard deviation.
+    memory : int
+        Number of samples in the running mean and standard deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.cusum import Cusum
+    >>> test, rng = Cusum(), np.random.default_rng(0)
+    >>> state, jumped = test.step(test.init(), np.abs(rng.normal(1.0, 0.1, 500)))
+    >>> jumped
+    False
+    >>> test.step(state, np.abs(rng.normal(5.0, 0.5, 20)))[1]
+    True
+    """
+
+    factor: float = 1.5
+    threshold: float = 20.0
+    patience: int = 64
+    memory: int = 256
+
+    def __post_init__(self) -> None:
+        require_positive(
+            factor=self.factor,
+            threshold=self.threshold,
+            patience=self.patience,
+            memory=self.memory,
+        )
+
+    def init(self) -> Evidence:
+        """Return the state before the first sample."""
+        return Evidence(0.0, 0.0, 0.0, 0)
+
+    def step(self, state: Evidence, errors: Array) -> tuple[Evidence, bool]:
+        """Return the state after more samples, and whether it has evidence of a jump."""
+        level, spread, evidence, n_samples = state
+        for error in errors.tolist():
+            if not isfinite(error):
+                continue
+            value, n_samples = log(max(error, _SMALLEST_RESIDUAL)), n_samples + 1
+            if n_samples == 1:
+                level = value
+            deviation = value - level
+            if n_samples > self.patience and spread > 0.0:
+                allowed = max(_ALLOWED_DEVIATION, log(self.factor) / spread)
+                clipped = min(deviation / spread, _LARGEST_DEVIATION)
+                evidence = max(0.0, evidence + clipped - allowed)
+                largest = _LARGEST_DEVIATION * spread
+                deviation = max(-largest, min(deviation, largest))
+            rate = max(1.0 / n_samples, 1.0 / self.memory)
+            level += rate * deviation
+            spread += rate * (abs(deviation) / _MEAN_ABSOLUTE_DEVIATION - spread)
+        return Evidence(level, spread, evidence, n_samples), evidence > self.threshold
