@@ -21,8 +21,8 @@ QUICK: dict[str, tuple[str, ...]] = {
     "divergences/test_divergence_contract.py": (),
     "encoders/test_encoder_contract.py": (
         "test_follows_the_protocol",
-        "test_results_are_feasible_and_inputs_left_alone",
-        "test_what_stands_at_a_gap_does_not_matter",
+        "test_results_are_feasible_and_inputs_not_modified",
+        "test_values_at_missing_entries_have_no_effect",
         "test_degenerate_dictionaries",
         "test_no_samples",
         "test_extreme_weights",

@@ -1,4 +1,4 @@
-"""Small problems of which everything can be checked."""
+"""Small problems with known solutions."""
 
 from typing import Any
 
@@ -22,13 +22,13 @@ def problem(request: pytest.FixtureRequest) -> Problem:
 
 @pytest.fixture
 def state(problem: Problem) -> State:
-    """Return where to begin."""
+    """Return an initial state."""
     chosen = random_samples(problem.rows, K, np.random.default_rng(0))
     return from_archetypes(problem.rows, problem.rows.take(chosen))
 
 
 def feasible(state: Any, nonzeros: int | None) -> bool:
-    """Tell whether a state is in all of its sets."""
+    """Return whether a state is feasible."""
     H, W, T = state
     inside = all(np.all(block >= 0) for block in state)
     sums = np.allclose(W.sum(axis=1), 1.0) and np.allclose(T.sum(axis=1), 1.0)

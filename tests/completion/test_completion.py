@@ -1,4 +1,4 @@
-"""Methods that complete a matrix: their geometry, their estimators, and what they recover."""
+"""Completion methods: geometry, estimators, and recovery of known matrices."""
 
 import inspect
 from typing import Any
@@ -61,7 +61,7 @@ def test_members_keep_the_contract(method: Any) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_stands_behind_a_gap_does_not_matter(method: Any) -> None:
+def test_values_at_missing_entries_have_no_effect(method: Any) -> None:
     V, observed = low_rank(1), gaps(1, (60, 80), 0.3)
     first = method().complete(V, observed, 3, 0)
     second = method().complete(np.where(observed, V, 1e30), observed, 3, 0)
@@ -70,7 +70,7 @@ def test_what_stands_behind_a_gap_does_not_matter(method: Any) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("power", [-400, -7, 9, 400])
-def test_units_do_not_matter(method: Any, power: int) -> None:
+def test_results_do_not_depend_on_units(method: Any, power: int) -> None:
     V, observed = low_rank(2) + 0.01, gaps(2, (60, 80), 0.3)
     one, other = (method().complete(V * unit, observed, 3, 0) for unit in (1.0, 2.0**power))
     assert one.n_iter == other.n_iter
@@ -102,7 +102,7 @@ def test_more_components_than_there_is_room_for(method: Any, shape: tuple[int, i
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shape", [(6, 4), (100, 90)])
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_nothing_leads_to_nothing(method: Any, shape: tuple[int, int], share: float) -> None:
+def test_empty_data_give_an_empty_result(method: Any, shape: tuple[int, int], share: float) -> None:
     found = method().complete(np.zeros(shape), gaps(5, shape, share), 2, 0)
     assert not (found.U @ found.H).any()
     assert not found.R.any()
@@ -111,19 +111,19 @@ def test_nothing_leads_to_nothing(method: Any, shape: tuple[int, int], share: fl
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("parameter", ["tol", "max_iter"])
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf])
-def test_bad_parameters_are_told(method: Any, parameter: str, value: float) -> None:
+def test_invalid_parameters_are_rejected(method: Any, parameter: str, value: float) -> None:
     with pytest.raises(ParameterError, match=f"{parameter} must be a positive finite"):
         method(**{parameter: value})
 
 
 @pytest.mark.parametrize("parameter", ["slack", "incoherence"])
-def test_parameters_below_one_are_told(parameter: str) -> None:
+def test_parameters_below_one_are_rejected(parameter: str) -> None:
     with pytest.raises(ParameterError, match=f"{parameter} must be at least 1"):
         FactoredGradientDescent(**{parameter: 0.5})
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, np.nan])
-def test_a_bad_share_of_outliers_is_told(share: float) -> None:
+def test_an_invalid_outlier_share_is_rejected(share: float) -> None:
     with pytest.raises(ParameterError, match="at least 0 and below 1"):
         FactoredGradientDescent(outlier_share=share)
 
@@ -251,13 +251,13 @@ def test_without_gaps_it_is_the_singular_value_decomposition() -> None:
     np.testing.assert_allclose(found.U @ found.H, U[:, :3] * s[:3] @ Vt[:3], atol=1e-7)
 
 
-def test_a_cap_is_kept_and_told() -> None:
+def test_max_iter_is_kept_and_reported() -> None:
     V, observed = low_rank(13), gaps(13, (60, 80), 0.6)
     found = RiemannianCG(max_iter=3).complete(V, observed, 3)
     assert (found.n_iter, found.converged) == (3, False)
 
 
-def test_features_and_samples_without_entries_do_no_harm() -> None:
+def test_features_and_samples_without_observed_entries() -> None:
     V, observed = low_rank(14), gaps(14, (60, 80), 0.5)
     observed[7], observed[:, 11] = False, False
     found = RiemannianCG().complete(V, observed, 3)
@@ -283,7 +283,7 @@ def test_sparse_estimator_is_what_it_is_defined_to_be(
             assert found[i, j] == (E[i, j] if kept else 0.0)
 
 
-def test_of_equal_entries_none_is_kept() -> None:
+def test_ties_are_not_kept() -> None:
     assert not largest(np.ones((6, 5)), 0.5).any()
     assert np.array_equal(largest(np.ones((6, 5)), 1.0), np.ones((6, 5)))
 
@@ -394,7 +394,7 @@ def test_parameters_are_documented_and_checked(estimator: Any) -> None:
 
 
 def test_samples_that_are_mostly_zero_do_not_make_all_codes_zero() -> None:
-    """There the usual code is tiny; but those that are told well have to stay."""
+    """The typical code is tiny then, but codes of well observed samples must be kept."""
     rows = (
         "00002 00210 01000 00000 20000 00002 00000 10010 10001 00000 00010 01100 21010 01023 20010 "
         "00100 00011 10010 01000 01001 10010 11100 00011 00020 20101 02100 00010 00001 02000 00010"

@@ -1,4 +1,4 @@
-"""What every member of ``thalweg.divergences`` promises, whoever wrote it."""
+"""The contract of all divergences of ``thalweg.divergences``."""
 
 import copy
 import pickle
@@ -214,7 +214,7 @@ def test_columns_are_independent(d: Any, method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_dtype_is_kept_and_arguments_are_left_alone(d: Any, method: str, dtype: Any) -> None:
+def test_dtype_is_kept_and_arguments_are_not_modified(d: Any, method: str, dtype: Any) -> None:
     v, p = (x.astype(dtype) for x in pair(7))
     before = v.copy(), p.copy()
     exact = results(d, method, v.astype(np.float64), p.astype(np.float64))
@@ -251,7 +251,7 @@ def test_empty_batches_have_no_columns(d: Any) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_nan_at_the_border(d: Any, method: str) -> None:
+def test_no_nan_at_the_boundary(d: Any, method: str) -> None:
     ends = np.array([0.0, 1e-150, 1.0, 1e150])
     v, p = (np.tile(x.ravel(), (6, 1)) for x in np.meshgrid(ends, ends))
     for result in results(d, method, v, p):

@@ -1,4 +1,4 @@
-"""What is special about single divergences, and the names they go by."""
+"""Properties of single divergences, and their names."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def test_exponents_are_finite_numbers(family: Any, exponent: Any) -> None:
 
 @pytest.mark.parametrize("exponent", [np.float64(1.3), 2, np.float32(0.5)])
 @pytest.mark.parametrize("family", [Alpha, Beta])
-def test_exponents_of_numpy_do_not_widen(family: Any, exponent: Any) -> None:
+def test_exponents_of_numpy_do_not_change_the_dtype(family: Any, exponent: Any) -> None:
     d, v, p = family(exponent), V.astype(np.float32), P.astype(np.float32)
     for result in (d.value(v, p), d.grad(v, p), d.curvature(v, p), *d.split(v, p)):
         assert result.dtype == np.float32
@@ -112,7 +112,7 @@ def test_huber_rejects_an_invalid_delta(delta: Any) -> None:
         Huber().tuned(delta)
 
 
-def test_norms_take_all_that_is_left_for_outliers() -> None:
+def test_the_whole_residual_of_a_norm_is_an_outlier() -> None:
     for d in (L1(), L2()):
         np.testing.assert_array_equal(d.outliers(V, P), V - P)
 
@@ -191,7 +191,7 @@ def test_mahalanobis_is_compared_by_its_entries() -> None:
 
 
 @pytest.mark.parametrize(
-    ("matrix", "came"),
+    ("matrix", "message"),
     [
         (np.ones((2, 3)), r"shape \(2, 3\)"),
         (np.ones((2, 2, 2)), r"shape \(2, 2, 2\)"),
@@ -204,18 +204,18 @@ def test_mahalanobis_is_compared_by_its_entries() -> None:
         ([1.0, -1e-3], "the eigenvalue -0.001"),
     ],
 )
-def test_mahalanobis_refuses_other_matrices(matrix: Any, came: str) -> None:
-    with pytest.raises(ParameterError, match=came):
+def test_mahalanobis_rejects_other_matrices(matrix: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         Mahalanobis(matrix)
 
 
-def test_mahalanobis_forgives_rounding() -> None:
+def test_mahalanobis_tolerates_rounding_errors() -> None:
     root = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
     assert Mahalanobis(root @ root.T).growth == (1, 1)
     precision = np.linalg.inv(np.cov(np.random.default_rng(0).normal(size=(40, 90))))
     np.testing.assert_allclose(Mahalanobis(precision).matrix, precision, rtol=1e-9, atol=1e-12)
 
 
-def test_mahalanobis_wants_data_of_its_size() -> None:
+def test_mahalanobis_rejects_data_of_another_size() -> None:
     with pytest.raises(InputError, match="each of the 2 features, got 3 rows"):
         Mahalanobis([1.0, 1.0, 1.0]).value(V, P)

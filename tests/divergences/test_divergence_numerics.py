@@ -215,7 +215,7 @@ CURVED = {  # curvature at (v, p) = (0, 2), (2, 0), (0, 0)
 
 
 @pytest.mark.parametrize("label", CURVED)
-def test_curvature_at_the_border(label: str) -> None:
+def test_curvature_at_the_boundary(label: str) -> None:
     v, p = np.array([[0.0, 2.0, 0.0]]), np.array([[2.0, 0.0, 0.0]])
     curvature = FORMULAS[label][0].curvature(v, p)
     np.testing.assert_allclose(curvature[0], CURVED[label], rtol=1e-14)

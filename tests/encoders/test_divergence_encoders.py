@@ -1,4 +1,4 @@
-"""Encoders under a divergence, against minimisers that know nothing of them."""
+"""Encoders with a divergence as loss, against general-purpose minimisers."""
 
 from typing import Any
 
@@ -154,7 +154,7 @@ def test_l2_has_the_codes_of_least_squares() -> None:
 
 @every_loss
 @every_penalty
-def test_multiplicative_updates_never_rise(name: str, penalty: str) -> None:
+def test_multiplicative_updates_never_increase_the_objective(name: str, penalty: str) -> None:
     (V, W), loss = data(5), LOSSES[name]
     losses = [
         Multiplicative(loss, PENALTIES[penalty], tol=-1.0, max_iter=n).encode(V, W).loss
@@ -167,8 +167,8 @@ def test_multiplicative_updates_never_rise(name: str, penalty: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in LOSSES if name != "l1"])
-def test_multiplicative_updates_arrive(name: str) -> None:
-    """Not with l1: once an entry fits, its weight holds it there, and codes freeze."""
+def test_multiplicative_updates_converge(name: str) -> None:
+    """Except l1: the weight of an exactly fitted entry fixes all codes of its sample."""
     (V, W), loss = data(6), LOSSES[name]
     slow = Multiplicative(loss, tol=1e-9, max_iter=30_000).encode(V, W)
     fast = Newton(loss, tol=1e-7, max_iter=2000).encode(V, W)
@@ -203,7 +203,7 @@ def test_each_sample_is_encoded_as_if_alone(label: str) -> None:
 
 
 @of_any_size
-def test_gaps_are_entries_left_out(label: str) -> None:
+def test_missing_entries_are_ignored(label: str) -> None:
     (V, W), encoder = data(8), ENCODERS[label]
     observed = np.random.default_rng(9).random(V.shape) < 0.7
     codes = encoder.encode(np.where(observed, V, 1e6), W, observed=observed)
@@ -215,7 +215,7 @@ def test_gaps_are_entries_left_out(label: str) -> None:
 
 
 @every_encoder
-def test_a_sample_that_was_not_seen(label: str) -> None:
+def test_a_sample_without_observed_entries(label: str) -> None:
     (V, W), encoder = data(10), ENCODERS[label]
     observed = np.ones(V.shape, dtype=bool)
     observed[:, 2] = False

@@ -1,4 +1,4 @@
-"""What every encoder of ``thalweg.encoders`` promises, whoever wrote it.
+"""The contract of all encoders of ``thalweg.encoders``.
 
 Here are those of the model with outliers; those of a divergence have a contract of their own.
 """
@@ -107,7 +107,7 @@ def test_the_papers_cap_is_the_default(name: str) -> None:
     every_exit,
     pytest.mark.parametrize("order", ["C", "F"]),
 )
-def test_results_are_feasible_and_inputs_left_alone(
+def test_results_are_feasible_and_inputs_not_modified(
     name: str, model: str, gaps: bool, end: str, order: Any
 ) -> None:
     V, W, observed = data(1, gaps)
@@ -135,7 +135,7 @@ def test_float32_stays_float32(name: str, model: str, gaps: bool) -> None:
 
 
 @all_pairs(every_encoder, every_model, every_exit)
-def test_what_stands_at_a_gap_does_not_matter(name: str, model: str, end: str) -> None:
+def test_values_at_missing_entries_have_no_effect(name: str, model: str, end: str) -> None:
     V, W, observed = data(3, gaps=True)
     encoder = build(name, model, **EXITS[end])
     clean = encoder.encode(np.where(observed, V, 0.0), W, observed=observed)
@@ -157,7 +157,7 @@ def test_what_stands_at_a_gap_does_not_matter(name: str, model: str, end: str) -
 
 @every_encoder
 @pytest.mark.parametrize("model", [m for m in MODELS if m != "whole"])  # it counts all rows
-def test_a_gap_is_the_same_as_a_row_that_is_not_there(name: str, model: str) -> None:
+def test_a_missing_entry_equals_a_removed_row(name: str, model: str) -> None:
     V, W, _ = data(4)
     rows = np.ones(F, bool)
     rows[[2, 5, 6]] = False
@@ -171,7 +171,7 @@ def test_a_gap_is_the_same_as_a_row_that_is_not_there(name: str, model: str) -> 
 
 @every_encoder
 @every_model
-def test_seeing_everything_is_seeing_no_mask(name: str, model: str) -> None:
+def test_a_full_mask_equals_no_mask(name: str, model: str) -> None:
     V, W, _ = data(5)
     encoder = build(name, model)
     same(encoder.encode(V, W, observed=np.ones(V.shape, bool)), encoder.encode(V, W), rtol=1e-9)
@@ -180,7 +180,7 @@ def test_seeing_everything_is_seeing_no_mask(name: str, model: str) -> None:
 @every_encoder
 @every_model
 @every_exit
-def test_a_sample_of_which_nothing_was_seen(name: str, model: str, end: str) -> None:
+def test_a_sample_without_observed_entries(name: str, model: str, end: str) -> None:
     V, W, observed = data(6, gaps=True)
     observed[:, [0, 7]] = False
     V[:, 7] = 1e3
@@ -212,7 +212,7 @@ def test_samples_do_not_depend_on_one_another(name: str, model: str, gaps: bool,
 
 @every_encoder
 @with_gaps
-def test_chunks_leave_no_trace(name: str, gaps: bool) -> None:
+def test_results_do_not_depend_on_chunks(name: str, gaps: bool) -> None:
     V, W, observed = data(8, gaps, B=600)
     encoder = build(name, tol=1e-4, max_iter=500)
     together = encoder.encode(V, W, observed=observed)
@@ -233,7 +233,7 @@ def test_chunks_leave_no_trace(name: str, gaps: bool) -> None:
 
 @every_encoder
 @every_model
-def test_the_start_does_not_change_the_end(name: str, model: str) -> None:
+def test_the_result_does_not_depend_on_the_initial_codes(name: str, model: str) -> None:
     V, W, _ = data(9)
     encoder = build(name, model, exit="gap", tol=1e-7, max_iter=20_000)
     H0 = 3.0 * np.random.default_rng(3).random((K, B))
@@ -248,7 +248,7 @@ def test_the_start_does_not_change_the_end(name: str, model: str) -> None:
 
 
 @every_encoder
-def test_a_capped_sample_says_so(name: str) -> None:
+def test_samples_at_max_iter_are_not_solved(name: str) -> None:
     V, W, _ = data(10)
     codes = build(name, max_iter=1, exit="gap", tol=1e-12).encode(V, W)
     feasible(codes, "plain", V, W, None)
@@ -488,7 +488,7 @@ def test_fast_does_not_depend_on_units(size: float, end: str, gaps: bool) -> Non
 @every_exit
 @with_gaps
 @pytest.mark.parametrize("name", NAMES)
-def test_a_start_is_left_alone(name: str, end: str, gaps: bool) -> None:
+def test_initial_codes_are_not_modified(name: str, end: str, gaps: bool) -> None:
     V, W, observed = data(23, gaps)
     H0 = np.asfortranarray(np.random.default_rng(23).random((W.shape[1], V.shape[1])))
     kept = H0.copy()
@@ -498,7 +498,7 @@ def test_a_start_is_left_alone(name: str, end: str, gaps: bool) -> None:
 
 @pytest.mark.parametrize("noise", [1e-2, 1e-3, 1e-4, 1e-6])
 def test_fast_finds_the_codes_behind_outliers_far_above_the_noise(noise: float) -> None:
-    """From afar a weight near the noise alone would stop close to plain least squares."""
+    """A small weight from the start would stop near the least-squares solution."""
     rng = np.random.default_rng(24)
     W = np.abs(rng.normal(size=(60, 6)))
     W /= np.linalg.norm(W, axis=0)

@@ -220,7 +220,7 @@ def test_the_duality_gap_is_an_upper_bound_and_closes(setting: str) -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_gap_of_tol_is_kept(setting: str) -> None:
-    """What the rule promises: the loss is within tol of the optimum, for every sample."""
+    """The loss of every sample is within tol of the optimum."""
     s = SETTINGS[setting]
     V, W, observed, H, R, _ = data(setting)[0]
     best = losses(s, V, W, observed, H, R)

@@ -1,4 +1,4 @@
-"""The size of the atoms is a matter of the constraint: it must not decide how far codes get."""
+"""The accuracy of codes does not depend on the scale of the atoms."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_printed_stops_of_pgd_end_nearer_than_from_zero(size: float) -> None:
     assert np.median(build("pgd").encode(V, size * W).loss / least) < 1.25
 
 
-def test_a_start_is_no_worse_than_no_codes() -> None:
+def test_initial_codes_are_no_worse_than_zero_codes() -> None:
     """For dependent atoms, gaps and samples that point away from all atoms, too."""
     V, W = data(2)
     W[:, 1] = W[:, 0] * (1 + 1e-12)

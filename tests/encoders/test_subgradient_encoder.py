@@ -1,4 +1,4 @@
-"""The paper's own encoder, [D] Algorithms 2 and 3, against other people's solvers."""
+"""The encoder of [D] Algorithms 2 and 3, against independent solvers."""
 
 from typing import Any
 
@@ -96,8 +96,8 @@ def test_reaches_the_minimum(loss: Any, penalty: Any, step: Any) -> None:
     np.testing.assert_allclose(codes.cost, penalty.value(codes.H), rtol=1e-12)
 
 
-def test_the_default_tolerance_is_about_what_is_left() -> None:
-    """A constant step creeps where Huber's residuals are far beyond delta: it is left out."""
+def test_the_default_tolerance_bounds_the_suboptimality() -> None:
+    """Except Huber's loss: constant steps are slow for residuals far beyond delta."""
     V, W, _ = data(1, B=40)
     for loss in (x for x in SMOOTH if not isinstance(x, Huber)):
         rough = Subgradient(loss).encode(V, W).loss
@@ -173,7 +173,7 @@ def test_the_loss_falls_with_each_step(loss: Any, step: Any, gaps: bool) -> None
     assert np.all(losses[1] < losses[0])
 
 
-def test_armijo_asks_for_a_share_of_the_promised_fall() -> None:
+def test_armijo_requires_a_share_of_the_predicted_decrease() -> None:
     """[D] Algorithm 3, at the projected point: its own test, made again from outside."""
     V, W, _ = data(7)
     for loss in (KL(), ItakuraSaito(), L2()):
@@ -189,7 +189,7 @@ def test_armijo_asks_for_a_share_of_the_promised_fall() -> None:
             assert np.all(new.loss <= H.loss + 0.01 * promised + 1e-14 * H.loss)
 
 
-def test_a_trial_that_would_leave_the_orthant_is_no_harm() -> None:
+def test_a_trial_step_out_of_the_orthant_is_projected() -> None:
     """[D] Algorithm 3 as printed tests the unprojected point, whose loss is NaN here."""
     W = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
     V = np.array([[100.0], [70.0], [1.0]])
@@ -216,19 +216,19 @@ def test_a_constant_step_needs_a_bounded_curvature(loss: Any) -> None:
         Subgradient(loss, step="constant").encode(V, W)
 
 
-def test_an_unknown_rule_is_told() -> None:
+def test_an_unknown_step_rule_is_rejected() -> None:
     wrong: Any = "newton"
     with pytest.raises(ParameterError, match="'polyak'"):
         Subgradient(step=wrong)
 
 
 @pytest.mark.parametrize("ends", [(-1.0, 2.0), (0.5, 0.9), (2.0, 3.0)])
-def test_the_box_holds_the_samples_level(ends: tuple[float, float]) -> None:
+def test_the_box_contains_the_initial_codes(ends: tuple[float, float]) -> None:
     with pytest.raises(ParameterError, match="low and high"):
         Subgradient(low=ends[0], high=ends[1])
 
 
-# --- what every encoder promises ---------------------------------------------------------------
+# --- the contract of encoders ------------------------------------------------------------------
 
 
 @every_loss
@@ -244,7 +244,7 @@ def test_samples_do_not_depend_on_one_another(loss: Any) -> None:
 
 
 @pytest.mark.parametrize("loss", [x for x in LOSSES if x.name != "mahalanobis"], ids=name)
-def test_a_gap_is_an_entry_that_is_not_there(loss: Any) -> None:
+def test_a_missing_entry_equals_a_removed_row(loss: Any) -> None:
     V, W, _ = data(11)
     rows = np.arange(F) % 3 > 0
     observed = np.broadcast_to(rows[:, None], V.shape)
@@ -267,7 +267,7 @@ def test_codes_have_the_units_of_the_data(loss: Any, unit: float) -> None:
 
 
 @every_loss
-def test_samples_of_nothing_have_codes_of_nothing(loss: Any) -> None:
+def test_zero_samples_have_zero_codes(loss: Any) -> None:
     V, W, _ = data(13)
     observed = np.ones(V.shape, bool)
     observed[:, 2] = False
@@ -300,6 +300,6 @@ def test_float32_stays_float32(loss: Any) -> None:
     np.testing.assert_allclose(codes.loss, wide.loss, rtol=1e-2)
 
 
-def test_an_empty_batch_is_no_trouble() -> None:
+def test_an_empty_batch_has_no_codes() -> None:
     for loss in (KL(), L1(), SquaredL2()):
         assert Subgradient(loss).encode(np.empty((F, 0)), data()[1]).H.shape == (K, 0)

@@ -1,4 +1,4 @@
-"""What every batch method promises, and the paper's two iteration for iteration."""
+"""The contract of all batch methods, and the iterations of the paper's two methods."""
 
 from dataclasses import replace
 from math import inf
@@ -193,7 +193,7 @@ def test_a_dictionary_that_is_all_frozen(name: str) -> None:
 
 
 @every_method
-def test_what_stands_at_a_gap_does_not_matter(name: str) -> None:
+def test_values_at_missing_entries_have_no_effect(name: str) -> None:
     V, W, observed = data(6, gaps=True)
     rng = np.random.default_rng(0)
     clean = run(build(name), np.where(observed, V, 0.0), W, observed, 8)
@@ -218,7 +218,7 @@ def test_float32_stays_float32(name: str, gaps: bool) -> None:
 
 @every_method
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_inputs_are_left_alone(name: str, order: Any) -> None:
+def test_inputs_are_not_modified(name: str, order: Any) -> None:
     V, W, observed = data(8, gaps=True)
     inputs = [np.array(x, order=order) for x in (V, W, observed)]
     end = run(build(name), *inputs, rounds=5)[-1]

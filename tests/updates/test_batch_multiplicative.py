@@ -139,8 +139,8 @@ def test_single_precision_descends_to_the_same_place(label: str, gaps: bool) -> 
 
 
 @pytest.mark.parametrize("setting", ["l2 in the l2 ball", "both in the l1 ball"])
-def test_the_price_is_that_of_the_rescaled_problem(setting: str) -> None:
-    """Where the updates end, no move of W helps when the codes pay for its size."""
+def test_penalty_slopes_are_those_of_the_rescaled_problem(setting: str) -> None:
+    """At convergence no scaled move of W decreases the penalised objective."""
     V, W, _ = data(KL(), seed=4)
     V = V + 0.1
     method = BatchMultiplicative(KL(), **(SETTINGS[setting] | {"frozen": 0}))
@@ -224,7 +224,9 @@ def test_huber_is_iteratively_reweighted(gaps: bool) -> None:
 
 @every_loss
 @with_gaps
-def test_blocks_do_not_matter(label: str, gaps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_blocks(
+    label: str, gaps: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loss = LOSSES[label]
     V, W, observed = data(loss, gaps)
     method = BatchMultiplicative(loss, code_l1=0.1, code_l2=0.1)
@@ -268,7 +270,7 @@ def test_sparse_is_dense(label: str, setting: str) -> None:
 
 
 @pytest.mark.parametrize("garbage", [1e3, 0.5])
-def test_what_stands_at_a_gap_does_not_matter(garbage: float) -> None:
+def test_values_at_missing_entries_have_no_effect(garbage: float) -> None:
     V, W, observed = data(Beta(1.5), gaps=True)
     method = BatchMultiplicative(Beta(1.5))
     clean, dirty = (run(method, [(v, observed)], W, 5) for v in (V, np.where(observed, V, garbage)))
@@ -312,14 +314,14 @@ def test_no_samples_change_nothing() -> None:
     assert np.array_equal(method.sweep([], start, H)[0], start)
 
 
-def test_zeros_of_a_start_may_grow_where_the_loss_needs_them() -> None:
+def test_zeros_of_an_initial_dictionary_may_grow_if_the_loss_requires_it() -> None:
     V, W = np.array([[3.0, 6.0], [4.0, 8.0]]), np.array([[1.0], [0.0]])
     W, _, values = run(BatchMultiplicative(), [(V, None)], W, 30)
     assert W.ravel() == pytest.approx([0.6, 0.8])
     assert values[-1] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_inputs_are_left_alone() -> None:
+def test_inputs_are_not_modified() -> None:
     V, W, observed = data(KL(), gaps=True)
     method = BatchMultiplicative(code_l1=0.1)
     start, H = method.start([(V, observed)], W)

@@ -145,7 +145,7 @@ def test_a_box_is_met_by_bounded_least_squares() -> None:
 
 @every_loss
 @with_gaps
-def test_blocks_do_not_matter(loss: Any, gaps: bool) -> None:
+def test_results_do_not_depend_on_blocks(loss: Any, gaps: bool) -> None:
     V, W, observed = data(gaps, seed=3)
     method = BatchReweighted(loss, code_l1=0.1)
     cuts = [

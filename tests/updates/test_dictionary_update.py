@@ -1,4 +1,4 @@
-"""What every dictionary update promises, and the surrogate against all samples ever observed.
+"""The contract of all dictionary updates, and the surrogate against the loss of all samples.
 
 Here are those of the model with outliers; those of a divergence have a contract of their own.
 """
@@ -104,7 +104,7 @@ def test_each_step_lowers_its_objective(name: str) -> None:
 
 
 @every_update
-def test_inputs_are_left_alone(name: str) -> None:
+def test_inputs_are_not_modified(name: str) -> None:
     update = members("thalweg.updates")[name]()
     W = first()
     V = batches([10])[0]
@@ -140,7 +140,7 @@ def test_float32_stays_float32(name: str, order: Any) -> None:
 
 
 @every_update
-def test_a_batch_of_nothing_changes_nothing(name: str) -> None:
+def test_an_empty_batch_changes_nothing(name: str) -> None:
     update = members("thalweg.updates")[name]()
     W = first()
     W, state = update.step(W, update.init(W), batches([10])[0], encode(batches([10])[0], W))
@@ -379,7 +379,7 @@ def one_atom_short() -> tuple[Array, Array, Codes]:
 
 @pytest.mark.parametrize("constraint", [c() for c in CONSTRAINTS], ids=lambda g: g.name)
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_dead_atom_is_revived_from_what_is_badly_explained(solver: Any, constraint: Any) -> None:
+def test_a_dead_atom_is_replaced_by_a_large_residual(solver: Any, constraint: Any) -> None:
     V, W, codes = one_atom_short()
     update = Surrogate(solver=solver(), constraint=constraint)
     new, state = update.step(W, update.init(W), V, codes)
@@ -403,10 +403,10 @@ def test_dead_atoms_of_their_own_are_told_from_frozen_ones() -> None:
     W = W[:, ::-1].copy()
     codes = codes._replace(H=codes.H[::-1].copy())
     new, _ = Surrogate(frozen=1).step(W, Surrogate().init(W), V, codes)
-    assert not new[:, 0].any(), "a frozen atom was revived"
+    assert not new[:, 0].any(), "a frozen atom was replaced"
 
 
-def test_without_bad_samples_a_dead_atom_rests() -> None:
+def test_without_large_residuals_a_dead_atom_is_kept() -> None:
     rng = np.random.default_rng(9)
     W = first()
     H = rng.random((K, 20))
@@ -430,7 +430,7 @@ def test_more_dead_atoms_than_bad_samples() -> None:
     assert np.all(np.isfinite(new))
 
 
-def test_atoms_that_are_all_dead_are_revived() -> None:
+def test_all_atoms_are_replaced_if_all_are_dead() -> None:
     V = np.random.default_rng(11).random((F, 20))
     W = np.zeros((F, K))
     update = Surrogate()

@@ -187,7 +187,7 @@ CONSTRAINTS = [Orthant(), L2Ball(0.5), L1Ball(2.0), Simplex(3.0), ElasticNetBall
 
 
 @pytest.mark.parametrize("constraint", [c for c in CONSTRAINTS if c != Orthant()], ids=repr)
-def test_gauges_find_the_border(constraint: Any) -> None:
+def test_gauges_scale_onto_the_boundary(constraint: Any) -> None:
     X = np.random.default_rng(9).random((F, 6)) * np.array([0.01, 0.1, 1.0, 10.0, 100.0, 1.0])
     border = X / constraint.gauge(X)
     assert np.all(constraint.value(border) == 0.0)
@@ -213,7 +213,7 @@ def test_a_gauge_changes_the_scale_and_nothing_else(update: Any, constraint: Any
 
 
 @pytest.mark.parametrize("constraint", [L2Ball(0.5), L1Ball(2.0), Simplex()], ids=repr)
-def test_the_price_of_codes_majorises_their_penalty(constraint: Any) -> None:
+def test_penalty_slopes_majorise_the_penalty(constraint: Any) -> None:
     rng = np.random.default_rng(11)
     W = rng.random((F, K)) + 0.05
     W, H = W / constraint.gauge(W), rng.random((K, B))
@@ -241,7 +241,7 @@ def test_the_price_of_codes_majorises_their_penalty(constraint: Any) -> None:
 def test_penalised_codes_lead_to_a_stationary_point(
     update: Any, constraint: Any, loss: Any
 ) -> None:
-    """At the end no feasible step of a column lowers penalised loss, codes found anew."""
+    """At the end no feasible step of a column decreases the penalised loss at optimal codes."""
     V, W = data(12)
     W, penalty = W / constraint.gauge(W), ElasticNet(0.3, 0.1, nonnegative=True)
     method = update(loss=loss, constraint=constraint, code_l1=0.3, code_l2=0.1)
@@ -308,7 +308,7 @@ def test_an_empty_batch_changes_nothing(update: Any) -> None:
 
 
 def test_sets_without_a_gauge() -> None:
-    """The curvature is levelled, and the nearest point of the set is the right one."""
+    """All features have the same curvature, so the constrained minimum is a projection."""
     V, W = data(17)
     box = Box(0.1, 0.9)
     method, W = SecondOrderSurrogate(constraint=box), box.prox(W)
@@ -340,7 +340,7 @@ def test_single_precision_stays(name: str, update: Any, price: float) -> None:
 
 
 @both
-def test_zeros_of_a_start_do_no_harm(update: Any) -> None:
+def test_zeros_of_an_initial_dictionary_may_grow(update: Any) -> None:
     """Those of a free column may grow again; those of a frozen one stay."""
     V, W = data(19)
     W[2:4], W[5, 1] = 0.0, 0.0

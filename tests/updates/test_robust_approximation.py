@@ -52,7 +52,7 @@ def encode(loss: Any, V: Array, W: Array, observed: Array | None = None) -> Code
 
 
 def stop(averages: list[Array], least: int, tol: float) -> int:
-    """Return the first step at which (9) holds, if at least so many are made."""
+    """Return the first step at which (9) holds, after a minimum number of steps."""
     for k in range(least, len(averages)):
         change = np.linalg.norm(averages[k] - averages[k - 1])
         if change <= tol * np.linalg.norm(averages[k - 1]):
@@ -261,7 +261,7 @@ def test_the_objective_is_the_loss_of_the_buffer(loss: Any) -> None:
 # --- the contract ------------------------------------------------------------------------------
 
 
-def test_follows_the_protocol_and_leaves_its_inputs_alone() -> None:
+def test_follows_the_protocol_and_does_not_modify_inputs() -> None:
     update = RobustApproximation()
     assert isinstance(update, DictionaryUpdate)
     V, W = data(8)
@@ -294,7 +294,7 @@ def test_float32_stays_float32(order: Any) -> None:
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_units_do_not_matter(loss: Any, size: float) -> None:
+def test_results_do_not_depend_on_units(loss: Any, size: float) -> None:
     V, W = data(10)
     W = Simplex().prox(W)
     ends = [run(RobustApproximation(loss=loss), scale * V, W)[0] for scale in (1.0, size)]
@@ -304,7 +304,7 @@ def test_units_do_not_matter(loss: Any, size: float) -> None:
 def test_frozen_atoms_never_change() -> None:
     V, W = data(11)
     W = Simplex().prox(W)
-    W[:, 0] *= 3.0  # what is given need not be in the set
+    W[:, 0] *= 3.0  # initial columns may be infeasible
     new, _ = run(RobustApproximation(frozen=1, l2=0.1), V, W)
     assert np.array_equal(new[:, 0], W[:, 0])
     assert np.abs(new[:, 1:] - W[:, 1:]).max() > 0.01
@@ -328,7 +328,7 @@ def test_merging_takes_the_latest_of_each() -> None:
     assert np.isfinite(update.minimise(W, both)[0]).all()
 
 
-def test_data_of_zeros_move_nothing() -> None:
+def test_zero_data_change_nothing() -> None:
     _, W = data(13)
     W = Simplex().prox(W)
     new, state = run(RobustApproximation(), np.zeros((F, 5)), W)

@@ -74,7 +74,7 @@ def test_the_projection_is_the_nearest_point(epsilon: float) -> None:
     assert (rows.clip(0, 1).sum(axis=1) < epsilon).any() == (epsilon > 0)
 
 
-def test_the_row_itself_is_projected_and_not_what_clipping_left() -> None:
+def test_the_row_itself_is_projected_and_not_its_clipped_values() -> None:
     np.testing.assert_allclose(project_rows(np.array([[-5.0, -1.0]]), 1e-8), [[0.0, 1e-8]])
     np.testing.assert_array_equal(project_rows(np.array([[0.2, 0.3]]), 1e-8), [[0.2, 0.3]])
 
@@ -106,7 +106,7 @@ def test_a_set_of_columns_takes_one_step_for_all_rows(constraint: Any) -> None:
 
 def test_frozen_columns_stay_and_count_in_their_rows() -> None:
     V, W = data(4)
-    W[:, 0] *= 3.0  # what is given need not be inside of C
+    W[:, 0] *= 3.0  # initial columns may be infeasible
     new, _ = moved(Subgradient(frozen=1, epsilon=0.1), V, W)
     assert np.array_equal(new[:, 0], W[:, 0])
     assert not np.allclose(new[:, 1:], W[:, 1:])
@@ -143,7 +143,7 @@ def test_the_step_is_the_papers() -> None:
 
 
 def length(update: Subgradient, n_samples: float) -> float:
-    """Return how far a step goes after so many samples, the curvature being what it was."""
+    """Return the step size after a number of samples of constant curvature."""
     V, W = data(6)
     W = 0.5 + 0.1 * W  # no bound of C is felt
     state = moved(update, V, W)[1]
@@ -152,7 +152,7 @@ def length(update: Subgradient, n_samples: float) -> float:
     return float(np.linalg.norm(new - W))
 
 
-def test_the_step_falls_unless_it_is_told_not_to() -> None:
+def test_the_step_decreases_unless_it_is_constant() -> None:
     a = 0.01
     falling, constant, drifting = (
         [length(Subgradient(SquaredL2(), schedule=(a, b), forgetting=f), n) for n in (0, 1e5, 1e7)]
@@ -176,7 +176,7 @@ def test_a_batch_is_better_explained_after_its_step(loss: Any) -> None:
 
 @every_loss
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
-def test_units_do_not_matter(loss: Any, unit: float) -> None:
+def test_results_do_not_depend_on_units(loss: Any, unit: float) -> None:
     """[D] VIII-C takes eta = 1 for data of size 1,000, and diverges to the bounds."""
     other = Huber(0.5 * unit) if isinstance(loss, Huber) else loss
     V, W = data(8, n=100)
@@ -192,7 +192,7 @@ def test_units_do_not_matter(loss: Any, unit: float) -> None:
     assert np.abs(results[0] - W).max() > 0.01
 
 
-def test_a_feature_that_wakes_up_is_learned_and_not_flooded() -> None:
+def test_a_feature_that_becomes_active_is_learned_without_overshoot() -> None:
     """Counts of zero take a row to epsilon; then the curvature of one count is enormous."""
     rng = np.random.default_rng(9)
     W, update = rng.random((4, 1)), Subgradient()
@@ -214,7 +214,7 @@ def test_a_feature_that_wakes_up_is_learned_and_not_flooded() -> None:
 @pytest.mark.parametrize(
     "loss", [x for x in LOSSES if x.name != "mahalanobis"], ids=lambda x: x.name
 )
-def test_a_gap_is_an_entry_that_is_not_there(loss: Any) -> None:
+def test_a_missing_entry_equals_a_removed_row(loss: Any) -> None:
     V, W = data(10)
     rows = np.arange(F) % 3 > 0
     observed = np.broadcast_to(rows[:, None], V.shape)
@@ -249,7 +249,7 @@ def test_merged_states_are_those_of_all_samples() -> None:
 
 
 @every_loss
-def test_float32_stays_float32_and_inputs_are_left_alone(loss: Any) -> None:
+def test_float32_stays_float32_and_inputs_are_not_modified(loss: Any) -> None:
     V, W = (x.astype(np.float32) for x in data(13))
     codes, update = encode(loss, V, W), Subgradient(loss)
     state = update.init(W)
@@ -261,7 +261,7 @@ def test_float32_stays_float32_and_inputs_are_left_alone(loss: Any) -> None:
     assert all(np.array_equal(x, y) for x, y in zip(inputs, before, strict=True))
 
 
-def test_a_batch_of_nothing_changes_nothing() -> None:
+def test_an_empty_batch_changes_nothing() -> None:
     V, W = data(14)
     update = Subgradient()
     new, state = moved(update, V, W)
@@ -281,6 +281,6 @@ def test_samples_that_fit_do_not_move_anything() -> None:
 @pytest.mark.parametrize(
     "options", [{"schedule": (0.0, 1.0)}, {"schedule": (1.0, -2.0)}, {"epsilon": 1.0}]
 )
-def test_wrong_settings_are_told(options: Any) -> None:
+def test_invalid_settings_are_rejected(options: Any) -> None:
     with pytest.raises(ParameterError, match="schedule must be"):
         Subgradient(**options)

@@ -19,7 +19,7 @@ from thalweg.solvers import mean_diagonal
 __all__ = ["Admm"]
 
 # Steps between two computations of the duality gap.
-# speed only: a sample stops at most so many steps late
+# speed only: a sample stops at most this number of steps late
 _GAP_INTERVAL = 10
 
 

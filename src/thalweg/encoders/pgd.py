@@ -18,7 +18,7 @@ from thalweg.prox.orthant import Orthant
 __all__ = ["Pgd"]
 
 # Steps between two computations of the duality gap. Many cheap steps are needed for a small gap.
-# speed only: a sample stops at most so many steps late
+# speed only: a sample stops at most this number of steps late
 _GAP_INTERVAL = 25
 
 
