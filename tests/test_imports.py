@@ -25,7 +25,7 @@ LAYERS = (
     {"encoders"},
     {"solvers"},
     {"prox", "divergences"},
-    {"_constants", "_kernels", "_linalg", "errors", "_checks", "_typing", "_rooms"},
+    {"_atomic", "_constants", "_kernels", "_linalg", "errors", "_checks", "_typing", "_rooms"},
 )
 DEPTH = {room: depth for depth, rooms in enumerate(LAYERS) for room in rooms}
 GROUND = len(LAYERS) - 1

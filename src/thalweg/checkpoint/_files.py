@@ -6,10 +6,10 @@ from os import PathLike, fstat
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from thalweg._atomic import write_atomically
 from thalweg.checkpoint import _content, _format
 from thalweg.checkpoint._decode import describe
 from thalweg.checkpoint._format import Fault
-from thalweg.checkpoint._write import write_atomically
 from thalweg.errors import CheckpointError
 
 __all__ = ["Checkpoint", "Manifest", "load", "read_manifest", "restore", "save", "verify"]
@@ -133,6 +133,11 @@ def save(
         write_atomically(path, _format.pack(content, arrays))
     except Fault as fault:
         raise CheckpointError(f"{path} cannot be written: it {fault}.") from None
+    except OSError as error:
+        raise CheckpointError(
+            f"{path} must be writable, got an error ({error.strerror or error}). An existing file "
+            "is unchanged. Free some space, or choose another folder."
+        ) from error
     return path
 
 

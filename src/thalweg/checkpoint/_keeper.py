@@ -7,9 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from thalweg._atomic import PART
 from thalweg._checks import require_positive, require_whole
 from thalweg.checkpoint._files import save, verify
-from thalweg.checkpoint._write import PART
 from thalweg.errors import CheckpointError, ParameterError
 
 __all__ = ["Keeper", "keeper_for", "latest"]

@@ -1,16 +1,16 @@
 """Assemble panels to a page, and write it to a file."""
 
-import os
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
 from string import Template
 from typing import Any, Protocol, runtime_checkable
-from uuid import uuid4
 
 from thalweg import __version__
+from thalweg._atomic import write_atomically
 from thalweg.errors import InputError, ParameterError
 from thalweg.report import _checks
 from thalweg.report._html import Html, join, tag
@@ -42,7 +42,7 @@ class Panel(Protocol):
 
 
 def write(
-    path: str | os.PathLike[str],
+    path: str | PathLike[str],
     title: str,
     panels: Sequence[Panel],
     *,
@@ -168,17 +168,9 @@ def _read(name: str) -> str:
 
 def _replace(path: Path, page: str) -> Path:
     """Write a file atomically."""
-    part = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
-        try:
-            with part.open("xb") as file:
-                # file names may contain bytes that UTF-8 cannot encode
-                file.write(page.encode("utf-8", "replace"))
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        # file names may contain bytes that UTF-8 cannot encode
+        write_atomically(path, [page.encode("utf-8", "replace")])
     except OSError as error:
         raise InputError(
             f"{path} must be a writable file, got an error: {error}. "

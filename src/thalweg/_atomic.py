@@ -7,8 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
-from thalweg.errors import CheckpointError
-
 __all__ = ["PART", "write_atomically"]
 
 PART = ".part"  # suffix of incomplete files
@@ -18,7 +16,7 @@ def write_atomically(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
     """Write blocks to a temporary file, flush it to disk, then rename it to ``path``.
 
     ``path`` always is either the previous file or the complete new one. A failed write removes
-    the temporary file; a killed process leaves it, with the suffix ``PART``.
+    the temporary file; a killed process leaves it, with the suffix ``PART``. Raises ``OSError``.
     """
     part = path.with_name(f".{path.name}.{token_hex(4)}{PART}")
     try:
@@ -29,11 +27,6 @@ def write_atomically(path: Path, blocks: Iterable[bytes | memoryview]) -> None:
             os.fsync(file.fileno())
         part.replace(path)
         _sync(path.parent)
-    except OSError as error:
-        raise CheckpointError(
-            f"{path} must be writable, got an error ({error.strerror or error}). An existing file "
-            "is unchanged. Free some space, or choose another folder."
-        ) from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
