@@ -33,7 +33,12 @@ def test_wang_goes_on_moving() -> None:
     for model in (
         baselines.ol_wang(3, knee=knee, step=0.5, random_state=0),
         OnlineNMF(
-            3, loss=Huber(knee), solver="spsgd", constraint=None, step=(0.5, 50.0), random_state=0
+            3,
+            loss=Huber(knee),
+            solver="spsgd",
+            constraint=None,
+            step_schedule=(0.5, 50.0),
+            random_state=0,
         ),
     ):
         rng = np.random.default_rng(1)

@@ -67,7 +67,7 @@ def algorithm_2(v: Array, W: Array, tol: float = 1e-2) -> Array:
 
 
 def printed(**options: Any) -> OnlineNMF:
-    settings: dict[str, Any] = {"step": (A, B), "step_rule": "absolute", "init": first()}
+    settings: dict[str, Any] = {"step_schedule": (A, B), "step_rule": "absolute", "init": first()}
     settings |= {"batch_size": TAU, "shuffle": False, "constraint": None, "random_state": 0}
     return OnlineNMF(K, solver="spsgd", **{**settings, **options})
 
@@ -91,7 +91,7 @@ def test_squares_are_algorithm_1_with_the_minimum_it_asks_for() -> None:
 @pytest.mark.parametrize("rule", ["scaled", "absolute"])
 def test_codes_by_subgradients_end_near_exact_ones(loss: str, rule: str) -> None:
     """Not under l1: at exact codes K entries fit, and their slope is any number up to 1."""
-    X, options = data(), {"step": (1.0, 2e4)} if rule == "scaled" else {}
+    X, options = data(), {"step_schedule": (1.0, 2e4)} if rule == "scaled" else {}
     exact, own = (
         printed(loss=loss, codes=codes, step_rule=rule, tol=1e-5, **options).fit(X)
         for codes in ("exact", "subgradient")
@@ -118,8 +118,8 @@ def test_polyaks_steps_end_within_the_printed_tolerance() -> None:
 def test_as_printed_large_data_take_the_components_to_their_bounds(loss: str) -> None:
     """[D] VIII-C has a = b = 2e4, so eta = 1, for data of size 1000."""
     X = 1000.0 * data()
-    scaled = printed(loss=loss, step=(1.0, 2e4), step_rule="scaled").fit(X)
-    absolute = printed(loss=loss, step=(2e4, 2e4)).fit(X)
+    scaled = printed(loss=loss, step_schedule=(1.0, 2e4), step_rule="scaled").fit(X)
+    absolute = printed(loss=loss, step_schedule=(2e4, 2e4)).fit(X)
     assert -absolute.score(X) > 1.5 * -scaled.score(X)
     bound = np.mean((absolute.components_ < 1e-6) | (absolute.components_ == 1.0))
     assert bound > 0.5 > np.mean((scaled.components_ < 1e-6) | (scaled.components_ == 1.0))
@@ -139,7 +139,7 @@ def test_frozen_components_and_gaps_go_with_it() -> None:
     [
         ({"step_rule": "printed"}, "step_rule.*'scaled', 'absolute'.*'printed'"),
         ({"codes": "newton"}, "codes.*'exact', 'subgradient'.*'newton'"),
-        ({"step": (1.0, np.inf)}, "schedule must be two finite numbers"),
+        ({"step_schedule": (1.0, np.inf)}, "schedule must be two finite numbers"),
     ],
 )
 def test_wrong_settings_are_told(options: dict[str, Any], words: str) -> None:

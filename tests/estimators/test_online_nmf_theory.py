@@ -190,7 +190,7 @@ def test_the_papers_set_belongs_to_its_solver(solver: str) -> None:
 @pytest.mark.parametrize("step", [1.0, (1.0,), ("a", 1.0), (0.0, 1.0), (1.0, -1.0)])
 def test_a_wrong_step_is_told(step: Any) -> None:
     with pytest.raises(ParameterError, match="two positive numbers"):
-        paper(step=step).fit(counts(50))
+        paper(step_schedule=step).fit(counts(50))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

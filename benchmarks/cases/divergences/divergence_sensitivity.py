@@ -83,7 +83,7 @@ def _curve(loss: str, solver: str, setting: dict[str, Any], X: Any, rest: Any) -
     K, kind = setting["K"], Huber(KNEE) if loss == "huber" else loss
     first = np.random.default_rng(1).random((K, F))
     model = OnlineNMF(
-        K, loss=kind, solver=solver, batch_size=setting["tau"], step=(setting["a"], 2e4),
+        K, loss=kind, solver=solver, batch_size=setting["tau"], step_schedule=(setting["a"], 2e4),
         init=first, random_state=0,
     )  # fmt: skip
     model.fit(X[:200])  # compiles

@@ -10,14 +10,12 @@ from thalweg.encoders.sparse_kl import SparseKL
 from thalweg.estimators import parameters
 from thalweg.estimators.base import Factorization
 from thalweg.learning.batches import DataForm
-from thalweg.learning.dictionaries import frozen_columns
+from thalweg.learning.dictionaries import INITS, frozen_columns
 from thalweg.learning.divergence import DivergenceModel
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
 
 __all__ = ["DivergenceEstimator"]
-
-_INITS = ("auto", "svd", "random", "samples")
 
 
 class DivergenceEstimator(Factorization):
@@ -34,6 +32,7 @@ class DivergenceEstimator(Factorization):
     form_: DataForm
     # losses for data with outliers, which distort singular vectors
     _outlier_losses: ClassVar[tuple[type, ...]] = (Huber,)
+    _auto_init: ClassVar[str] = "auto"
 
     @property
     def floor_(self) -> float:
@@ -49,14 +48,14 @@ class DivergenceEstimator(Factorization):
         """Return the model of these parameters, which are checked."""
         count = check_count("n_components", self.n_components)
         if isinstance(self.init, str):
-            choose("init", self.init, _INITS)
+            choose("init", self.init, INITS)
         return DivergenceModel(
             count,
             parameters.divergence(self.loss),
             parameters.code_penalty(self.code_penalty, count),
             self._constraint(),
             frozen_columns(self.frozen_components, count, self.n_features_in_),
-            self.init,
+            self._auto_init if isinstance(self.init, str) and self.init == "auto" else self.init,
             check_tol(self.tol),
             self._outlier_losses,
         )

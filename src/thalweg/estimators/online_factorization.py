@@ -9,6 +9,7 @@ from thalweg.encoders.fast import Fast
 from thalweg.errors import ParameterError
 from thalweg.estimators.streaming import StreamingEstimator
 from thalweg.learning.composition import Composition
+from thalweg.learning.dictionaries import INITS
 from thalweg.learning.progress import Progress
 from thalweg.updates import DictionaryUpdate
 from thalweg.updates.surrogate import Surrogate
@@ -33,8 +34,10 @@ class OnlineFactorization(StreamingEstimator):
         Passes over the data in :meth:`fit`.
     shuffle : bool, default=True
         Whether :meth:`fit` takes the samples in random order.
-    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
-        First components.
+    init : {"auto", "random", "svd", "samples"} or array, default="auto"
+        Initial components: uniform random numbers, the positive or negative parts of singular
+        vectors mixed with the mean sample, or samples. ``"auto"`` is ``"random"``, since outliers
+        distort singular vectors.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the first components and of the order of the samples.
     callback : callable, optional
@@ -84,7 +87,7 @@ class OnlineFactorization(StreamingEstimator):
         batch_size: str | int = "auto",
         epochs: int = 1,
         shuffle: bool = True,
-        init: Any = "random",
+        init: Any = "auto",
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,
@@ -113,7 +116,7 @@ class OnlineFactorization(StreamingEstimator):
         _require(encoder, Encoder, "encoder")
         _require(update, DictionaryUpdate, "update")
         if isinstance(self.init, str):
-            choose("init", self.init, ("random", "samples"))
+            choose("init", self.init, INITS)
         count = check_count("n_components", self.n_components)
         return Composition(count, encoder, update, self.init)
 

@@ -50,7 +50,7 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         multiplicative. ``"mu"`` is multiplicative always (Lefevre et al., 2011); under ``"l1"`` an
         entry that fits then holds all codes of its sample, so that little is learned. ``"spsgd"``
         is the paper's stochastic projected subgradient method.
-    step : tuple of float, default=(1.0, 2e4)
+    step_schedule : tuple of float, default=(1.0, 2e4)
         ``solver="spsgd"`` only: a and b of the steps a / (1 + n / b) after n samples, in units
         of the inverse curvature. The paper's a = b = 2e4 is (1.0, 2e4); b = inf keeps the step.
     step_rule : {"scaled", "absolute"}, default="scaled"
@@ -139,7 +139,7 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         *,
         loss: Any = "kl",
         solver: str = "fast",
-        step: tuple[float, float] = (1.0, 2e4),
+        step_schedule: tuple[float, float] = (1.0, 2e4),
         step_rule: str = "scaled",
         codes: str = "exact",
         constraint: Any = "l2-ball",
@@ -158,7 +158,7 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         self.n_components = n_components
         self.loss = loss
         self.solver = solver
-        self.step = step
+        self.step_schedule = step_schedule
         self.step_rule = step_rule
         self.codes = codes
         self.constraint = constraint
@@ -215,10 +215,11 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
 
     def _schedule(self) -> tuple[float, float]:
         try:
-            a, b = (float(number) for number in self.step)
+            a, b = (float(number) for number in self.step_schedule)
         except (TypeError, ValueError):
             raise ParameterError(
-                f"step must be two positive numbers, got {self.step!r}. Example: (1.0, 2e4)."
+                f"step_schedule must be two positive numbers, got {self.step_schedule!r}. "
+                "Example: (1.0, 2e4)."
             ) from None
         return a, b
 

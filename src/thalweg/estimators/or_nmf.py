@@ -70,8 +70,9 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
         Passes over the data in :meth:`fit`.
     shuffle : bool, default=True
         Whether :meth:`fit` takes the samples in random order.
-    init : {"random", "svd", "samples", "auto"} or array, default="random"
-        First components, as in :class:`thalweg.OnlineNMF`.
+    init : {"auto", "random", "svd", "samples"} or array, default="auto"
+        Initial components, as in :class:`thalweg.OnlineNMF`; ``"auto"`` is ``"random"``, as in the
+        paper.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the first components, of the order of the samples, and of the steps.
     callback : callable, optional
@@ -114,6 +115,7 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
     True
     """
 
+    _auto_init = "random"
     _published = ("loss", "form")
 
     def __init__(
@@ -132,7 +134,7 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
         batch_size: str | int = "auto",
         epochs: int = 1,
         shuffle: bool = True,
-        init: Any = "random",
+        init: Any = "auto",
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,

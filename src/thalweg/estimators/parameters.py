@@ -13,7 +13,7 @@ from thalweg.encoders.admm import Admm
 from thalweg.encoders.fast import Fast
 from thalweg.encoders.pgd import Pgd
 from thalweg.errors import ParameterError
-from thalweg.learning.dictionaries import frozen_columns
+from thalweg.learning.dictionaries import INITS, frozen_columns
 from thalweg.learning.robust import RobustModel
 from thalweg.prox import EntrywiseBox, Prox
 from thalweg.prox.group_lasso import GroupLasso
@@ -37,7 +37,6 @@ _NONNEGATIVE = Orthant()
 # the stopping criterion.
 _GAP_TOL = 1e-5
 _GAP_MAX_ITER = 100_000
-_INITS = ("random", "samples")
 ENCODERS: dict[str, Any] = {"fast": Fast, "pgd": Pgd, "admm": Admm}
 
 
@@ -205,7 +204,7 @@ def robust_model(estimator: Any) -> RobustModel:
         solver=(estimator.solver, tuple(ENCODERS)),
         outlier_sign=(estimator.outlier_sign, ("any", "nonnegative")),
         outlier_structure=(estimator.outlier_structure, ("entries", "samples")),
-        init=("random" if not isinstance(estimator.init, str) else estimator.init, _INITS),
+        init=("random" if not isinstance(estimator.init, str) else estimator.init, INITS),
     )
     count, tol = check_count("n_components", estimator.n_components), check_tol(estimator.tol)
     bound = _outlier_bound(estimator.outlier_bound)

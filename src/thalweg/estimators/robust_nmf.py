@@ -53,8 +53,10 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         Components that are known; they come first and never change.
     max_iter : int, default=200
         Cap on the number of rounds.
-    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
-        First components.
+    init : {"auto", "random", "svd", "samples"} or array, default="auto"
+        Initial components: uniform random numbers, the positive or negative parts of singular
+        vectors mixed with the mean sample, or samples. ``"auto"`` is ``"random"``, since outliers
+        distort singular vectors.
     tol : float, default=1e-4
         Relative decrease of the objective in a round below which the fit ends; also the
         relative accuracy of the codes, certified by a duality gap below 1e-5.
@@ -115,7 +117,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         dictionary_penalty: Any = None,
         frozen_components: Any = None,
         max_iter: int = 200,
-        init: Any = "random",
+        init: Any = "auto",
         tol: float = 1e-4,
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,

@@ -58,8 +58,10 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
     shuffle : bool, default=True
         Whether :meth:`fit` takes the samples in random order; keep the order of a drifting
         stream with False.
-    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
-        First components.
+    init : {"auto", "random", "svd", "samples"} or array, default="auto"
+        Initial components: uniform random numbers, the positive or negative parts of singular
+        vectors mixed with the mean sample, or samples. ``"auto"`` is ``"random"``, since outliers
+        distort singular vectors.
     tol : float, default=1e-3
         Relative accuracy of the codes; below 1e-5 it is certified by a duality gap. While
         learning, ``solver="fast"`` finds codes to three times and components to this accuracy.
@@ -123,7 +125,7 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         batch_size: str | int = "auto",
         epochs: int = 1,
         shuffle: bool = True,
-        init: Any = "random",
+        init: Any = "auto",
         tol: float = 1e-3,
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,

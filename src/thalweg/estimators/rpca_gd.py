@@ -35,7 +35,7 @@ class RPCAGD(Completing):
         entries that may be taken for outliers, and has to stay well below one half.
     incoherence : float, default=10.0
         How much longer than usual a row of a factor may be (mu), at least 1.
-    step : float, default=0.5
+    step_size : float, default=0.5
         Step in units of the inverse of the largest singular value.
     tol : float, default=1e-7
         The fit ends when the factors move by less than this share of their norm.
@@ -84,7 +84,7 @@ class RPCAGD(Completing):
         outlier_share: float = 0.1,
         slack: float = 2.0,
         incoherence: float = 10.0,
-        step: float = 0.5,
+        step_size: float = 0.5,
         tol: float = 1e-7,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -93,7 +93,7 @@ class RPCAGD(Completing):
         self.outlier_share = outlier_share
         self.slack = slack
         self.incoherence = incoherence
-        self.step = step
+        self.step_size = step_size
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -103,7 +103,7 @@ class RPCAGD(Completing):
             self.outlier_share,
             self.slack,
             self.incoherence,
-            self.step,
+            self.step_size,
             check_positive("tol", self.tol),
             check_count("max_iter", self.max_iter),
         )

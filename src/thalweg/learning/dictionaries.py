@@ -13,8 +13,9 @@ from thalweg.learning.batches import Batch
 from thalweg.prox import Prox
 from thalweg.updates.atom_scaling import scale_into
 
-__all__ = ["frozen_columns", "given_components", "random_dictionary", "scaled_dictionary"]
+__all__ = ["INITS", "frozen_columns", "given_components", "random_dictionary", "scaled_dictionary"]
 
+INITS = ("auto", "random", "svd", "samples")
 # Initial value of a feature that is 0 in the first batch, as a share of the largest mean.
 _RARE_FEATURE = 1e-6
 # Share of the mean sample in each column of an initial dictionary from singular vectors.
@@ -30,7 +31,8 @@ def random_dictionary(
     """Return an initial dictionary W (F, K) in the constraint set, the frozen columns first.
 
     ``"random"`` is uniform on [0, 1] and then scaled into the set; [O] VII-B1 leaves that out, and
-    starts with columns of norm far above 1. ``"samples"`` takes samples of the first batch.
+    starts with columns of norm far above 1. So is ``"auto"``, since outliers distort singular
+    vectors. ``"svd"`` and ``"samples"`` are those of :func:`scaled_dictionary`.
 
     Examples
     --------
@@ -46,6 +48,8 @@ def random_dictionary(
         W = given_components("init", init, (n_components, batch.V.shape[0])).T
     elif init == "samples":
         W = _unit(_samples(batch, n_components, rng))
+    elif init == "svd" and n_components < min(batch.V.shape) and batch.V.max() > 0.0:
+        W = _unit(_singular_vectors(batch, n_components, rng))
     else:
         W = _unit(rng.random((batch.V.shape[0], n_components)))
     return _finished(W.astype(batch.V.dtype), constraint, frozen)
