@@ -178,5 +178,5 @@ def test_unusual_file_names(stem, film, tmp_path, monkeypatch):
 
 
 def test_invalid_parameters(film, out):
-    assert_raises(apps.separate, film, out, levels=0.0, match="levels", error=ParameterError)
+    assert_raises(apps.separate, film, out, threshold=0.0, match="threshold", error=ParameterError)
     assert_raises(apps.topics, np.eye(4), out, words=0, match="words", error=ParameterError)

@@ -44,7 +44,7 @@ def test_a_film_is_separated(scene, film, tmp_path, method):
     assert metrics.outlier_scores(scene.mask, masks).f1 > 0.9
     assert metrics.psnr(scene.background, background) > 30
     assert result.values["frames"] == 150
-    assert result.values["threshold"] == pytest.approx(5 * result.values["noise level"])
+    assert result.values["threshold"] == pytest.approx(5 * result.values["noise scale"])
     share = np.mean(masks)
     assert result.values["foreground share"] == pytest.approx(share, abs=0.01)
 
@@ -76,7 +76,7 @@ def test_frames_and_odd_sizes_and_colours(tmp_path):
 def test_bytes_are_on_the_scale_of_floats(film, tmp_path):
     plain = apps.separate(film, tmp_path / "a")
     bytes_ = apps.separate(np.rint(255 * film).astype(np.uint8), tmp_path / "b")
-    assert bytes_.values["noise level"] == pytest.approx(plain.values["noise level"], rel=0.2)
+    assert bytes_.values["noise scale"] == pytest.approx(plain.values["noise scale"], rel=0.2)
 
 
 def test_the_demo_is_accurate_and_reproducible(tmp_path):

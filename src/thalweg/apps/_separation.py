@@ -38,14 +38,14 @@ class Options(NamedTuple):
     """Options of this job."""
 
     method: str = METHODS[0]
-    levels: float = THRESHOLD
+    threshold: float = THRESHOLD
     frames: bool = False
     colour: bool = False
     size: tuple[int, int] | None = None
 
     def check(self) -> None:
         """Raise unless the options are valid."""
-        require_positive(levels=self.levels)
+        require_positive(threshold=self.threshold)
         if self.method not in METHODS:
             raise ParameterError(
                 f"method must be one of {', '.join(METHODS)}, got {self.method!r}."
@@ -64,7 +64,7 @@ def separate_video(
         begin = perf_counter()
         history = learn(model, stream, run, epochs=_epochs(length(stream)))
         learned = perf_counter()
-        limit = options.levels * noise_scale(model)
+        limit = options.threshold * noise_scale(model)
         shown, statistics = Subsample(_N_SHOWN), Statistics(truth)
         rate = float(getattr(stream, "rate", _DEFAULT_RATE))
         with _writers(folder, shape, rate, options.frames) as writers:
@@ -75,7 +75,7 @@ def separate_video(
                 statistics.add(parts)
         values = {
             **statistics.values(),
-            "noise level": limit / options.levels,
+            "noise scale": limit / options.threshold,
             "threshold": limit,
             "seconds learning": learned - begin,
             "seconds in all": perf_counter() - begin,

@@ -28,7 +28,7 @@ def complete(
     out: str | PathLike[str] | None = None,
     *,
     method: str = "robust-matrix-completion",
-    levels: float = THRESHOLD,
+    threshold: float = THRESHOLD,
     columns: Sequence[str | int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -44,7 +44,7 @@ def complete(
         Output folder; None creates one in the current directory, named after the source.
     method : str, default='robust-matrix-completion'
         Name of a completion method, such as 'lrgeom-cg' or 'rpcagd'.
-    levels : float, default=5.0
+    threshold : float, default=5.0
         Threshold for outliers, in multiples of the noise scale.
     columns : list of str or int, or None, default=None
         Columns to use; None selects all.
@@ -70,7 +70,7 @@ def complete(
     1
     """
     run = Run("complete", source, **common)
-    require_positive(levels=levels)
+    require_positive(threshold=threshold)
     with open_folder(run, out) as folder:
         table = open_source(run, columns=columns)
         begin = perf_counter()
@@ -85,7 +85,7 @@ def complete(
         model = build(method, run.settings, components=min(rank, *X.shape), seed=run.seed)
         reject_streaming_options(model, run)
         completed = np.where(np.isnan(X), units.back(model.complete(Z)), X)
-        outliers = beyond_threshold(model.decompose(Z).outliers, model, levels) * units.scale
+        outliers = beyond_threshold(model.decompose(Z).outliers, model, threshold) * units.scale
         values = {
             "rows": len(X),
             "columns": X.shape[1],

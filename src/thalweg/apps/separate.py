@@ -15,7 +15,7 @@ def separate(
     out: str | PathLike[str] | None = None,
     *,
     method: str = METHODS[0],
-    levels: float = THRESHOLD,
+    threshold: float = THRESHOLD,
     frames: bool = False,
     colour: bool = False,
     size: tuple[int, int] | None = None,
@@ -24,7 +24,7 @@ def separate(
     """Separate a video into background and moving objects, [O] VII-H and [T] V-C.
 
     The frames are read to fit the background model, and once more to write the results batch by
-    batch. A pixel is foreground if its distance to the background exceeds ``levels`` times the
+    batch. A pixel is foreground if its distance to the background exceeds ``threshold`` times the
     noise scale, for the majority of the pixels in its 3 x 3 window.
 
     Parameters
@@ -35,7 +35,7 @@ def separate(
         Output folder; None creates one in the current directory, named after the source.
     method : {'robust-online-nmf', 'petrels-admm'}, default='robust-online-nmf'
         Background model; the second adapts to permanent changes.
-    levels : float, default=5.0
+    threshold : float, default=5.0
         Threshold for the foreground, in multiples of the noise scale.
     frames : bool, default=False
         Whether to write folders of images instead of videos.
@@ -64,5 +64,5 @@ def separate(
     ['background.mp4', 'foreground.mp4', 'mask.mp4', 'model.thalweg', 'report.html']
     """
     run = Run("separate", source, **common)
-    options = Options(method, levels, frames, colour, size)
+    options = Options(method, threshold, frames, colour, size)
     return separate_video(run, out, options)

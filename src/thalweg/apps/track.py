@@ -44,7 +44,7 @@ def track(
     out: str | PathLike[str] | None = None,
     *,
     method: str = "petrels-admm",
-    levels: float = THRESHOLD,
+    threshold: float = THRESHOLD,
     columns: Sequence[str | int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -62,7 +62,7 @@ def track(
         Output folder; None creates one in the current directory, named after the source.
     method : str, default='petrels-admm'
         Name of a tracker.
-    levels : float, default=5.0
+    threshold : float, default=5.0
         Threshold for listed outliers, in multiples of the noise scale. The method itself also
         ignores smaller deviations; this costs little, and most of them are noise.
     columns : list of str or int, or None, default=None
@@ -88,7 +88,7 @@ def track(
     (400, True)
     """
     run = Run("track", source, **common)
-    require_positive(levels=levels)
+    require_positive(threshold=threshold)
     with open_folder(run, out) as folder:
         table = open_source(run, columns=columns)
         begin = perf_counter()
@@ -104,7 +104,7 @@ def track(
         shown = TableSample()
         values: dict[str, Any] = {"rows": 0, "columns": table.n_features, "components": rank}
         values |= {"gaps filled": 0, "outliers": 0}
-        tracked = _tracked_rows(model, table, units, run, levels)
+        tracked = _tracked_rows(model, table, units, run, threshold)
         _write(folder, tracked, columns_of(table), shown, values)
         write_csv(folder.file("drift", "drift.csv"), ("sample", "angle"), drift.points)
         values["jumps"] = [int(sample) for sample in getattr(model, "jumps_", ())]
@@ -116,7 +116,7 @@ def track(
 
 
 def _tracked_rows(
-    model: Any, table: Stream, units: Units, run: Run, levels: float = THRESHOLD
+    model: Any, table: Stream, units: Units, run: Run, threshold: float = THRESHOLD
 ) -> Iterator[_TrackedRows]:
     """Yield the rows of a table with filled gaps and outliers, from a second tracking pass."""
     model, n = deepcopy(model), table.n_samples
@@ -125,7 +125,7 @@ def _tracked_rows(
         parts = model.partial_fit(Z).decompose(Z)
         X = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
         completed = np.where(np.isnan(X), units.back(parts.low_rank), X)
-        outliers = beyond_threshold(parts.outliers, model, levels)
+        outliers = beyond_threshold(parts.outliers, model, threshold)
         yield _TrackedRows(first, X, completed, outliers * units.scale)
         run.notify("writing", first + len(X), n)
 

@@ -22,7 +22,9 @@ Source = Annotated[str, typer.Argument(show_default=False)]
 Columns = Annotated[str | None, typer.Option(help="Names of columns, separated by commas.")]
 Size = Annotated[str | None, typer.Option(help="Resize images to HEIGHTxWIDTH.")]
 Colour = Annotated[bool, typer.Option("--colour", help="Keep colours.")]
-Levels = Annotated[float, typer.Option(help="Outlier threshold, in multiples of the noise scale.")]
+Threshold = Annotated[
+    float, typer.Option(help="Outlier threshold, in multiples of the noise scale.")
+]
 Method = Annotated[str, typer.Option(help="Name of the estimator.")]
 
 
@@ -48,7 +50,7 @@ def separate(
     method: Annotated[
         str, typer.Option(help="robust-online-nmf or petrels-admm.")
     ] = "robust-online-nmf",
-    levels: Levels = 5.0,
+    threshold: Threshold = 5.0,
     frames: Annotated[bool, typer.Option("--frames", help="Write images, not videos.")] = False,
     colour: Colour = False,
     size: Size = None,
@@ -60,7 +62,7 @@ def separate(
     return apps.separate(
         video_or_folder,
         method=method,
-        levels=levels,
+        threshold=threshold,
         frames=frames,
         colour=colour,
         size=side(size),
@@ -116,14 +118,14 @@ def topics(
 def track(
     table: Source,
     method: Method = "petrels-admm",
-    levels: Levels = 5.0,
+    threshold: Threshold = 5.0,
     columns: Columns = None,
     **rest: Any,
 ) -> Any:
     """Track sensors: fill gaps, detect outliers, measure drift."""
     from thalweg import apps
 
-    return apps.track(table, method=method, levels=levels, columns=names(columns), **rest)
+    return apps.track(table, method=method, threshold=threshold, columns=names(columns), **rest)
 
 
 @app.command(epilog=_example("thalweg complete wells.csv --out wells-complete"))
@@ -131,14 +133,14 @@ def track(
 def complete(
     table: Source,
     method: Method = "robust-matrix-completion",
-    levels: Levels = 5.0,
+    threshold: Threshold = 5.0,
     columns: Columns = None,
     **rest: Any,
 ) -> Any:
     """Fill the gaps of a table with outliers by matrix completion."""
     from thalweg import apps
 
-    return apps.complete(table, method=method, levels=levels, columns=names(columns), **rest)
+    return apps.complete(table, method=method, threshold=threshold, columns=names(columns), **rest)
 
 
 @app.command(epilog=_example("thalweg unmix field.npy --components 4 --out field"))

@@ -5,12 +5,13 @@ in a state, a NamedTuple that goes in and comes out. Estimators build a learner,
 the state as attributes; ``thalweg.distributed`` runs the same learner on blocks elsewhere.
 """
 
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from thalweg.encoders import Encoder
-from thalweg.learning.batches import Batch
+if TYPE_CHECKING:  # progress records are imported without SciPy and Numba
+    from thalweg.encoders import Encoder
+    from thalweg.learning.batches import Batch
 
-__all__ = ["Batch", "Learner"]
+__all__ = ["Learner"]
 
 S = TypeVar("S")
 
@@ -27,14 +28,14 @@ class Learner(Protocol[S]):
     True
     """
 
-    def init(self, batch: Batch, form: Any, rng: Any) -> S:
+    def init(self, batch: "Batch", form: Any, rng: Any) -> S:
         """Return the state before the first batch, from some samples."""
         ...
 
-    def learn(self, state: S, batch: Batch) -> S:
+    def learn(self, state: S, batch: "Batch") -> S:
         """Return the state after one more batch."""
         ...
 
-    def encoder(self, state: S) -> Encoder:
+    def encoder(self, state: S) -> "Encoder":
         """Return the encoder that users get."""
         ...
