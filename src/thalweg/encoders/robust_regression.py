@@ -13,7 +13,7 @@ from thalweg.encoders import Codes
 __all__ = ["RobustRegression"]
 
 # Factor of max_iter for samples that are encoded and not learned from: their codes are the result,
-# and no later sample corrects them. Safety margin: any value above 5 gives the same codes to tol.
+# and no later sample corrects them. Safety margin: any value in 5..100 gives the same results.
 _MORE_ITERATIONS = 20
 
 

@@ -22,8 +22,8 @@ from thalweg.learning.tracking import TrackingLearner, TrackingState
 
 __all__ = ["Tracking"]
 
-# Smallest pivot of a given basis, as a share of the largest: below it, rows are dependent. Safety
-# margin: any value in 1e-14..1e-10 gives the same results.
+# Smallest pivot of a given basis, as a share of the largest: below it, rows are dependent up to
+# rounding. Safety margin: rounding leaves about 1e-15.
 _DEPENDENT_PIVOT = 1e-12
 
 

@@ -302,10 +302,9 @@ class TrackingLearner:
             is_reset = has_jumped and self.on_jump == "reset"
             pending = InitSamples.none(tracked.U) if is_reset else None
         else:
-            pending, n_before = state.init_samples.added(V, observed), state.init_samples.V.shape[1]
+            pending, monitor = state.init_samples.added(V, observed), state.monitor
             is_enough = is_check and self._is_enough(pending, tracked.U.shape[1])
-            n, monitor = pending.V.shape[1], state.monitor
-            if is_enough or (n > n_before and n & (n - 1) == 0):
+            if is_enough or _has_doubled(state.init_samples, pending):
                 tracked = self._robust_state(tracked.U, pending, state.seed)
             if is_enough:
                 pending, monitor = None, monitor._replace(basis=orthonormal(tracked.U))
@@ -341,6 +340,12 @@ def _monitored(
     if has_jumped:
         evidence, jumps = _JUMP_TEST.init(), np.append(jumps, n_samples)[-MAX_HISTORY:]
     return Monitor(evidence, latest, drift, jumps), has_jumped
+
+
+def _has_doubled(before: InitSamples, after: InitSamples) -> bool:
+    """Return whether the number of samples has become a power of 2."""
+    n = int(after.V.shape[1])
+    return n > before.V.shape[1] and n & (n - 1) == 0
 
 
 def _until_check(state: TrackingState) -> int:

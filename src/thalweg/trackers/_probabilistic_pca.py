@@ -14,7 +14,8 @@ _FINAL_ITERATIONS = 75  # for the best one
 _N_REJECTIONS = 3  # times that outliers are rejected after that
 _THRESHOLD = 3.0  # standard deviations beyond which an entry is an outlier
 # Smallest noise variance, as a share of the mean square of the data, and smallest ridge, as a share
-# of the mean trace: both keep the systems definite. Safety margin: any value in 1e-12..1e-7.
+# of the mean trace: both keep the systems definite. Safety margin: any value in 1e-12..1e-7
+# gives the same results.
 _REGULARISATION = 1e-9
 
 

@@ -27,13 +27,14 @@ __all__ = [
 
 S = TypeVar("S", bound=Any)
 
-# Number of samples from which the noise scale is estimated after the basis has moved. Safety
-# margin: any value in 4..32 gives similar results.
+# Number of samples from which the noise scale is estimated after the basis has moved. With 4 or 32,
+# some streams with gaps and outliers end with errors 40 times as large. benchmark: tracking_table
 _NOISE_SAMPLES = 8
 # Largest share of outliers in a feature. Beyond it, the row of the basis is wrong: the theory has
-# few outliers in each feature. Safety margin: any value in 0.5..0.8.
+# few outliers in each feature. Safety margin: any value in 0.6..0.8 gives the same results.
 _LARGEST_OUTLIER_SHARE = 0.6
-# Number of entries from which a median residual is computed at least. Safety margin.
+# Number of entries from which a median residual is computed at least. Safety margin: the relative
+# error of a median of 1024 entries is about 4 %.
 _MEDIAN_ENTRIES = 1024
 
 

@@ -98,7 +98,7 @@ class NorstTracker:
     True
     """
 
-    window: int = 60  # the authors' code
+    window: int = 60  # the authors' code for videos
     updates: int = 5
     threshold: float = 3.0  # benchmark: tracking_table
     change: float = 1.5  # benchmark: tracking_table

@@ -111,7 +111,7 @@ class ReProCSTracker:
     True
     """
 
-    window: int = 60  # the authors' code
+    window: int = 60  # the authors' code for videos
     updates: int = 5
     directions: int = 1
     threshold: float = 3.0  # benchmark: tracking_table
