@@ -23,10 +23,10 @@ METHODS: dict[str, Callable[[int, int], Any]] = {
     # the buffer of [R] II-C
     "MOR-NMF": lambda K, n: ORNMF(K, buffer_size=min(-(-n // 10), 20), horizon=EPOCHS * n),
     "WOR-NMF": lambda K, n: ORNMF(K, buffer_size=None, window=10, horizon=-(-EPOCHS * n // 10)),
-    "OMF": lambda K, n: baselines.omf(K, batch_size=10),
-    "OMF-DA": lambda K, n: baselines.omf_da(K, batch_size=10),
-    "ONMF": lambda K, n: baselines.onmf(K),
-    "INMF": lambda K, n: baselines.inmf(K, batch_size=10),
+    "OMF": lambda K, n: baselines.OMF(K, batch_size=10),
+    "OMF-DA": lambda K, n: baselines.OMFDA(K, batch_size=10),
+    "ONMF": lambda K, n: baselines.ONMF(K),
+    "INMF": lambda K, n: baselines.INMF(K, batch_size=10),
 }
 
 

@@ -34,10 +34,10 @@ METHODS: dict[str, Callable[[int, int], Any]] = {
     "WOR-NMF": lambda K, n: ORNMF(
         K, buffer_size=None, window=BATCH, horizon=-(-EPOCHS * n // BATCH)
     ),
-    "OMF": lambda K, n: baselines.omf(K, batch_size=BATCH),
-    "OMF-DA": lambda K, n: baselines.omf_da(K, batch_size=BATCH),
-    "ONMF": lambda K, n: baselines.onmf(K, batch_size=min(K, n)),
-    "INMF": lambda K, n: baselines.inmf(K, batch_size=BATCH),
+    "OMF": lambda K, n: baselines.OMF(K, batch_size=BATCH),
+    "OMF-DA": lambda K, n: baselines.OMFDA(K, batch_size=BATCH),
+    "ONMF": lambda K, n: baselines.ONMF(K, batch_size=min(K, n)),
+    "INMF": lambda K, n: baselines.INMF(K, batch_size=BATCH),
     "PCA": lambda K, n: PCA(min(K, n), svd_solver="full"),  # neither online nor in the paper
 }
 COLOURS = ("#1b6ca8", "#5aa9e6", "#0b3954", "#d1495b", "#e09f3e", "#2e933c", "#7a7a7a", "#9b5de5")

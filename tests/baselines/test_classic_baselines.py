@@ -16,12 +16,17 @@ from thalweg.updates.cao_onmf import CaoONMF
 from thalweg.updates.incremental import Incremental
 
 F, K, N = 7, 3, 25
-ALL = {
-    "onmf": baselines.onmf, "inmf": baselines.inmf, "inmf_vc": baselines.inmf_vc,
-    "omf": baselines.omf,
-    "omf_da": baselines.omf_da, "ol_guan": baselines.ol_guan,
-}  # fmt: skip
-every_baseline = pytest.mark.parametrize("name", ALL)
+every_baseline = pytest.mark.parametrize(
+    "cls",
+    [
+        baselines.ONMF,
+        baselines.INMF,
+        baselines.INMFVC,
+        baselines.OMF,
+        baselines.OMFDA,
+        baselines.OLGuan,
+    ],
+)
 
 
 def data(n: int = N, seed: int = 0, n_features: int = F) -> Array:
@@ -91,13 +96,13 @@ def all_at_once(A: Array, B: Array, W: Array, memory: dict[str, float]) -> Array
 def test_omf_is_its_equations(rho: float) -> None:
     X, W = data(), start()
     expected = surrogate(X, W, rho, one_by_one)
-    np.testing.assert_allclose(fitted(baselines.omf(K, rho=rho), X, W), expected, atol=1e-9)
+    np.testing.assert_allclose(fitted(baselines.OMF(K, fade=rho), X, W), expected, atol=1e-9)
 
 
 def test_omf_da_is_its_equations() -> None:
     X, W = data(), start()
     expected = surrogate(X, W, 0.0, all_at_once)
-    np.testing.assert_allclose(fitted(baselines.omf_da(K), X, W), expected, atol=1e-9)
+    np.testing.assert_allclose(fitted(baselines.OMFDA(K), X, W), expected, atol=1e-9)
 
 
 def test_the_printed_step_of_omf_da_overshoots() -> None:
@@ -166,12 +171,12 @@ def weakest(square: Array) -> float:
 def test_inmf_is_its_equations() -> None:
     X, W = data(), start()
     expected = incremental(X, W, lambda t: 0.0)
-    np.testing.assert_allclose(fitted(baselines.inmf(K), X, W), expected, atol=1e-8)
+    np.testing.assert_allclose(fitted(baselines.INMF(K), X, W), expected, atol=1e-8)
 
 
 def test_inmf_with_a_volume_is_its_equations() -> None:
     X, W = data(7, n_features=K), start(K)
-    model = baselines.inmf_vc(K, volume=0.05, decay=0.1, amnesic=2)
+    model = baselines.INMFVC(K, volume_weight=0.05, volume_decay=0.1, fade=1.0)
     expected = incremental(X, W, lambda t: 0.05 * np.exp(-0.1 * t), L=2)
     np.testing.assert_allclose(fitted(model, X, W), expected, atol=1e-8)
 
@@ -185,7 +190,7 @@ def corners(n: int) -> Array:
 
 def test_inmf_with_a_volume_is_its_equations_for_many_samples() -> None:
     X, W = corners(60), 0.15 + 0.55 * np.eye(K)
-    found = fitted(baselines.inmf_vc(K), X, W)
+    found = fitted(baselines.INMFVC(K), X, W)
     expected = incremental(X, W, lambda t: 0.1 * np.exp(-0.01 * t), L=2)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     assert np.abs(found - incremental(X, W, lambda t: 0.0, L=2)).max() > 0.01
@@ -195,8 +200,8 @@ def test_the_volume_counts_once_the_samples_bound_it() -> None:
     """With fewer samples than components W can become singular at no cost in fit."""
     X, W = corners(K), 0.15 + 0.55 * np.eye(K)
     for n in range(1, K + 1):
-        found = fitted(baselines.inmf_vc(K), X[:n], W)
-        plain = fitted(baselines.inmf_vc(K, volume=0.0), X[:n], W)
+        found = fitted(baselines.INMFVC(K), X[:n], W)
+        plain = fitted(baselines.INMFVC(K, volume_weight=0.0), X[:n], W)
         assert np.array_equal(found, plain) == (n < K)
 
 
@@ -208,7 +213,7 @@ def test_inmf_vc_does_not_collapse(n_features: int, unit: float) -> None:
     X = unit * rng.dirichlet(np.full(4, 0.5), 60) @ truth
     left = {}
     for volume in (0.0, 0.1):
-        model = baselines.inmf_vc(4, volume=volume, random_state=0).fit(X)
+        model = baselines.INMFVC(4, volume_weight=volume, random_state=0).fit(X)
         rest = X - model.transform(X) @ model.components_
         left[volume] = float(np.sum(rest**2) / np.sum(X**2))
     assert left[0.1] < max(2.0 * left[0.0], 1e-3)
@@ -253,8 +258,10 @@ def test_a_volume_makes_components_narrow() -> None:
     X = (truth @ rng.dirichlet(np.full(K, 0.6), 300).T).T
     volumes = []
     for volume in (0.0, 0.1):
-        model = baselines.inmf_vc(K, volume=volume, decay=0.0, random_state=0, epochs=2).fit(X)
-        volumes.append(abs(np.linalg.det(model.components_)))
+        model = baselines.INMFVC(
+            K, volume_weight=volume, volume_decay=0.0, random_state=0, epochs=2
+        )
+        volumes.append(abs(np.linalg.det(model.fit(X).components_)))
     assert volumes[1] < volumes[0]
 
 
@@ -284,16 +291,17 @@ def condensed(X: Array, W: Array, size: int) -> tuple[Array, Array]:
 @pytest.mark.parametrize("size", [K, 8])
 def test_onmf_is_its_equations(size: int) -> None:
     X, W = data(24), start()
-    model = baselines.onmf(K, batch_size=size)
+    model = baselines.ONMF(K, batch_size=size)
     expected, H = condensed(X, W, size)
     np.testing.assert_allclose(fitted(model, X, W), expected, atol=1e-8)
     np.testing.assert_allclose(model.statistics_.A, H @ H.T, rtol=1e-7)
 
 
 def test_onmf_keeps_products_of_codes_only() -> None:
-    states = [baselines.onmf(K, random_state=0).fit(data(n)).statistics_ for n in (30, 300)]
+    states = [baselines.ONMF(K, random_state=0).fit(data(n)).statistics_ for n in (30, 300)]
     assert [x.shape for x in states[0]] == [x.shape for x in states[1]]
-    assert baselines.onmf(4).batch_size == 4  # [R] V
+    model = baselines.ONMF(4, random_state=0).fit(data(30))
+    assert model.n_batches_seen_ == 8  # batches of n_components samples, [R] V
 
 
 def test_onmf_merges_by_adding() -> None:
@@ -310,10 +318,10 @@ def test_onmf_merges_by_adding() -> None:
 def test_onmf_is_is_the_recursion_of_its_paper() -> None:
     """[R] IV-B, with codes by the same updates and sums that begin at zero."""
     X, W = data(20), start()
-    model = baselines.ol_lef(K, batch_size=1)
+    model = baselines.OLLef(K, batch_size=1)
     found = fitted(model, X, W)
     A, B = np.zeros((F, K)), np.zeros((F, K))
-    encoder = model.encoder
+    encoder = model.make_learner().code_encoder
     for v in X:
         h = encoder.encode(v[:, None], W).H[:, 0]
         p = W @ h
@@ -329,37 +337,37 @@ def test_onmf_is_is_the_recursion_of_its_paper() -> None:
 
 
 @every_baseline
-def test_every_baseline_learns_and_keeps_sums_of_one(name: str) -> None:
+def test_every_baseline_learns_and_keeps_sums_of_one(cls: Any) -> None:
     X = data(200, seed=3)
-    model = ALL[name](K, random_state=0).fit(X)
+    model = cls(K, random_state=0).fit(X)
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-9)
     mean = np.mean(np.sum((X - X.mean(axis=0)) ** 2, axis=1)) / 2
     assert -model.score(X) < 0.2 * mean
 
 
 @every_baseline
-def test_every_baseline_takes_gaps_and_single_precision(name: str) -> None:
+def test_every_baseline_takes_gaps_and_single_precision(cls: Any) -> None:
     X = data(60, seed=4).astype(np.float32)
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    model = ALL[name](K, random_state=0).fit(X)
+    model = cls(K, random_state=0).fit(X)
     assert model.components_.dtype == np.float32
     assert np.isfinite(model.components_).all()
     assert np.isfinite(model.decompose(X).low_rank).all()
 
 
 @every_baseline
-def test_zeros_do_not_break_a_fraction(name: str) -> None:
+def test_zeros_do_not_break_a_fraction(cls: Any) -> None:
     """[R] (40) divides by zero when a feature or an atom has nothing."""
     X = data(40, seed=5)
     X[:, 2] = 0.0
     X[::5] = 0.0
-    model = ALL[name](K, random_state=0).fit(X)
+    model = cls(K, random_state=0).fit(X)
     assert np.isfinite(model.components_).all()
     assert np.isfinite(model.score(X))
 
 
 def test_ol_guan_is_or_nmf_with_all_samples() -> None:
     X = data(40)
-    one = baselines.ol_guan(K, random_state=0).fit(X)
+    one = baselines.OLGuan(K, random_state=0).fit(X)
     two = ORNMF(K, buffer_size=None, random_state=0).fit(X)
     assert np.array_equal(one.components_, two.components_)

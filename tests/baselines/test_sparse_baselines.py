@@ -1,11 +1,13 @@
 """The methods that [A] compares with, against what defines them."""
 
+import warnings
 from itertools import chain, combinations, pairwise
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from thalweg import baselines
 from thalweg._typing import Array
@@ -137,3 +139,34 @@ def test_bad_levels(X: Array) -> None:
             baselines.HoyerNMF(2, sparseness=bad).fit(X)
     with pytest.raises(ParameterError, match="penalty"):
         baselines.KimParkNMF(2, penalty=0.0).fit(X)
+
+
+@pytest.mark.parametrize("cls", BASELINES)
+def test_stopping_at_max_iter_is_a_warning(cls: Any, X: Array) -> None:
+    message = rf"{cls.__name__} stopped after max_iter=1 rounds .* tol=1e-12\. Increase"
+    with pytest.warns(ConvergenceWarning, match=message):
+        cls(3, max_iter=1, tol=1e-12, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = cls(3, max_iter=500, tol=0.1, random_state=0).fit(X)
+        assert model.n_iter_ < 500
+        assert cls(3, max_iter=40, tol=0.0, random_state=0).fit(X).n_iter_ == 40
+
+
+@pytest.mark.parametrize("cls", BASELINES)
+def test_initial_components_can_be_given(cls: Any, X: Array) -> None:
+    best = cls(3, max_iter=1000, tol=1e-10, random_state=0).fit(X)
+    again = cls(3, max_iter=1, init=best.components_, random_state=1).fit(X)
+    assert again.objective_ <= 1.05 * best.objective_
+    one, other = (cls(3, max_iter=5, init="samples", random_state=0).fit(X) for _ in range(2))
+    assert np.array_equal(one.components_, other.components_)
+    with pytest.raises(ParameterError, match=r"init must be a finite nonnegative array"):
+        cls(3, init=np.ones((2, 30))).fit(X)
+    with pytest.raises(ParameterError, match=r"init must be one of .*, got 'chance'"):
+        cls(3, init="chance").fit(X)
+
+
+@pytest.mark.parametrize("cls", BASELINES)
+def test_tol_must_not_be_negative(cls: Any, X: Array) -> None:
+    with pytest.raises(ParameterError, match="tol must be a finite number of 0 or more, got -1"):
+        cls(3, tol=-1.0).fit(X)

@@ -1,4 +1,4 @@
-"""The estimators under test, found by walking ``thalweg.estimators``."""
+"""The estimators under test, found by walking ``thalweg.estimators`` and ``thalweg.baselines``."""
 
 import inspect
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import thalweg.estimators as room
+from thalweg import baselines
 from thalweg._typing import Array
 from thalweg.synthetic import OutlierData, nmf_with_outliers
 
@@ -40,6 +41,9 @@ VARIANTS = [
     for name, cls in ESTIMATORS.items()
     for option in OPTIONS.get(name, _QUICK.get(name, [{}]))
 ]
+BASELINES: list[tuple[Any, dict[str, Any]]] = [
+    (getattr(baselines, name), {}) for name in baselines.__all__
+]
 
 Make = Callable[..., Any]
 
@@ -70,6 +74,12 @@ COMPLETING = [v for v in VARIANTS if v[0].signed and v not in STREAMING]
 @pytest.fixture(params=VARIANTS, ids=_name)
 def make(request: pytest.FixtureRequest) -> Make:
     """Every estimator."""
+    return _maker(request.param)
+
+
+@pytest.fixture(params=[*VARIANTS, *BASELINES], ids=_name)
+def make_public(request: pytest.FixtureRequest) -> Make:
+    """Every estimator and every baseline."""
     return _maker(request.param)
 
 

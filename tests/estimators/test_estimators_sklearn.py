@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import thalweg
 import thalweg.estimators as room
+from thalweg import baselines
 from thalweg._typing import Array
 from thalweg.prox.l1 import L1
 from thalweg.prox.simplex import Simplex
@@ -28,8 +29,8 @@ def test_the_room_is_discovered(request: pytest.FixtureRequest) -> None:
     assert found <= set(thalweg.__all__)
 
 
-def test_check_estimator_without_expected_failure(make: Any) -> None:
-    estimator = make(2)  # some checks come with two features
+def test_check_estimator_without_expected_failure(make_public: Any) -> None:
+    estimator = make_public(2)  # some checks come with two features
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Skipping check check_array_api_input", SkipTestWarning)
         warnings.filterwarnings("ignore", ".*SCIPY_ARRAY_API", SkipTestWarning)
@@ -39,22 +40,20 @@ def test_check_estimator_without_expected_failure(make: Any) -> None:
     assert len(results) > 40
 
 
-def test_default_construction_has_the_documented_parameters(make: Any) -> None:
-    parameters = make.cls().get_params()
-    assert f"n_components : int, default={parameters['n_components']}\n" in make.cls.__doc__
-    assert all(
-        f"{name} :" in make.cls.__doc__ or f"{name}," in make.cls.__doc__ for name in parameters
-    )
+def test_default_construction_has_the_documented_parameters(make_public: Any) -> None:
+    parameters, text = make_public.cls().get_params(), make_public.cls.__doc__
+    assert f"n_components : int, default={parameters['n_components']}\n" in text
+    assert all(f"{name} :" in text or f"{name}," in text for name in parameters)
 
 
 def test_a_factorisation_has_ten_components(make_nmf: Any) -> None:
     assert make_nmf.cls().n_components == 10
 
 
-def test_set_params_and_clone(make: Any, X: Array) -> None:
-    first = "init" if "init" in make().get_params() else "start"
-    start = {} if make.cls.signed else {first: "samples"}
-    model = make().set_params(n_components=2, **start)
+def test_set_params_and_clone(make_public: Any, X: Array) -> None:
+    first = "init" if "init" in make_public().get_params() else "start"
+    start = {} if make_public.cls.signed else {first: "samples"}
+    model = make_public().set_params(n_components=2, **start)
     assert model.get_params()["n_components"] == 2
     copy = clone(model.fit(X))
     assert copy.get_params() == model.get_params()
@@ -62,6 +61,18 @@ def test_set_params_and_clone(make: Any, X: Array) -> None:
     assert np.array_equal(copy.fit(X).components_, model.components_)
     with pytest.raises(ValueError, match="Invalid parameter"):
         model.set_params(rank=3)
+
+
+@pytest.mark.parametrize("name", baselines.__all__)
+def test_pickle_round_trip_of_baselines(name: str, X: Array) -> None:
+    model = getattr(baselines, name)(3, random_state=0).fit(X)
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.get_params() == model.get_params()
+    assert np.array_equal(copy.components_, model.components_)
+    assert np.array_equal(copy.transform(X), model.transform(X))
+    if hasattr(model, "partial_fit"):
+        after = [each.partial_fit(X[:50]).components_ for each in (model, copy)]
+        assert np.array_equal(*after)
 
 
 def test_objects_as_parameters_are_cloned_and_pickled(X: Array) -> None:
@@ -87,10 +98,10 @@ def test_pickle_round_trip(make: Any, state_of: Any, X: Array, gappy: Array) -> 
         np.testing.assert_array_equal(theirs[name], value, err_msg=name)
 
 
-def test_feature_names(make: Any, X: Array) -> None:
+def test_feature_names(make_public: Any, X: Array) -> None:
     names = [f"pixel {i}" for i in range(X.shape[1])]
-    model = make().fit(pd.DataFrame(X, columns=names))
-    prefix = make.cls.__name__.lower()
+    model = make_public().fit(pd.DataFrame(X, columns=names))
+    prefix = make_public.cls.__name__.lower()
     assert list(model.get_feature_names_out()) == [f"{prefix}{i}" for i in range(3)]
     assert list(model.feature_names_in_) == names
     with pytest.raises(ValueError, match="feature names"):
@@ -113,10 +124,10 @@ def test_polars_input_is_that_array(make: Any, X: Array) -> None:
     assert np.array_equal(make().fit(frame).components_, make().fit(X).components_)
 
 
-def test_pipeline(make: Any, X: Array) -> None:
-    pipe = make_pipeline(MinMaxScaler(clip=True), make()).fit(X)
+def test_pipeline(make_public: Any, X: Array) -> None:
+    pipe = make_pipeline(MinMaxScaler(clip=True), make_public()).fit(X)
     scaled = pipe[0].transform(X)
-    assert np.array_equal(pipe.transform(X), make().fit(scaled).transform(scaled))
+    assert np.array_equal(pipe.transform(X), make_public().fit(scaled).transform(scaled))
     assert pipe.score(X) == pipe[-1].score(scaled)
     assert len(pipe.get_feature_names_out()) == 3
 
@@ -134,8 +145,8 @@ def test_grid_search_finds_the_rank(name: str) -> None:
     assert scores[2] > 0.8 * scores[1]
 
 
-def test_before_fit_is_a_clear_error(make: Any, X: Array) -> None:
-    model = make()
+def test_before_fit_is_a_clear_error(make_public: Any, X: Array) -> None:
+    model = make_public()
     for method in ("transform", "decompose", "score", "score_samples"):
         with pytest.raises(NotFittedError, match="not fitted"):
             getattr(model, method)(X)
@@ -145,9 +156,10 @@ def test_before_fit_is_a_clear_error(make: Any, X: Array) -> None:
         model.get_feature_names_out()
 
 
-def test_fit_does_not_touch_its_parameters(make: Any, X: Array) -> None:
+def test_fit_does_not_touch_its_parameters(make_public: Any, X: Array) -> None:
     init = np.random.default_rng(0).random((3, X.shape[1]))
-    model = make(**({"init": init} if {"init", "start"} & set(make().get_params()) else {}))
+    known = {"init", "start"} & set(make_public().get_params())
+    model = make_public(**({"init": init} if known else {}))
     before = {
         name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in vars(model).items()
     }

@@ -115,7 +115,7 @@ def test_every_method_begins_at_the_same_point(constraint: Any) -> None:
 
 
 def test_baselines_begin_at_the_same_point() -> None:
-    names = ("onmf", "inmf", "inmf_vc", "omf", "omf_da", "ol_guan", "ol_lef")
+    names = ("ONMF", "INMF", "INMFVC", "OMF", "OMFDA", "OLGuan", "OLLef")
     rows = given() + 0.01  # divergences raise zeros
     for name in names:
         model = getattr(baselines, name)(K, init=rows)

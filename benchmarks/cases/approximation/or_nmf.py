@@ -129,20 +129,20 @@ def _models(K: int, n: int, loss: str) -> dict[str, Any]:
     if loss == "itakura-saito":
         return {
             "OR-NMF-IS": ORNMF(K, loss=loss, buffer_size=BUFFER, horizon=2 * n, **common),
-            "ONMF-IS": baselines.ol_lef(K, batch_size=1),
+            "ONMF-IS": baselines.OLLef(K, batch_size=1),
         }
     return {
         "OR-NMF": ORNMF(K, buffer_size=None, horizon=2 * n, **common),
         "MOR-NMF": ORNMF(K, buffer_size=BUFFER, horizon=2 * n, **common),
         "endless": ORNMF(K, buffer_size=BUFFER, **common),
         **({"auto": ORNMF(K, horizon=2 * n, **common)} if 2 * K > BUFFER else {}),
-        "OMF": baselines.omf(K),
-        "OMF-DA": baselines.omf_da(K),
-        "INMF": baselines.inmf(K),
+        "OMF": baselines.OMF(K),
+        "OMF-DA": baselines.OMFDA(K),
+        "INMF": baselines.INMF(K),
         "WOR-NMF": ORNMF(
             K, buffer_size=None, window=K, horizon=-(-2 * n // K), batch_size=K, random_state=0
         ),
-        "ONMF": baselines.onmf(K),
+        "ONMF": baselines.ONMF(K),
     }
 
 

@@ -133,9 +133,9 @@ def _models(loss: str, first: Any) -> list[tuple[str, Any]]:
         for solver in ("fast", "mu", "spsgd")
     ]
     if loss == "huber":
-        found.append(("OL-Wang", baselines.ol_wang(K, knee=KNEE, **online)))
+        found.append(("OL-Wang", baselines.OLWang(K, huber_threshold=KNEE, **online)))
     if loss == "squared-l2":
-        found.append(("OL-Guan", baselines.ol_guan(K, window=BATCH, **online)))
+        found.append(("OL-Guan", baselines.OLGuan(K, window=BATCH, **online)))
     batch: dict[str, Any] = {"loss": kind, "max_iter": 1000, **start}
     found.append(("batch mu", DivergenceNMF(K, solver="mu", tol=1e-9, **batch)))
     if loss in ROBUST:

@@ -13,7 +13,7 @@ Settings
     K = 49; two first dictionaries (the papers: ten; one with ``--quick``), each for all methods;
     batches of 40, one BLAS thread. The methods of [O] as in ``robust_faces``. *Huber*:
     ``OnlineNMF(loss="huber")``, the default, its knee from the noise; with the knee 1/sqrt(F),
-    [O]'s weight, *OL*: [D]'s ``solver="spsgd"``, *OL-Wang*: ``baselines.ol_wang``, *Batch*:
+    [O]'s weight, *OL*: [D]'s ``solver="spsgd"``, *OL-Wang*: ``baselines.OLWang``, *Batch*:
     ``DivergenceNMF``. Batch methods have each face once, which is the same problem, and run until
     the second half of their rounds has gained less than 1 %, or for 6 s (1 s with ``--quick``).
 Measure
@@ -96,7 +96,7 @@ def _models(first: Any, X: Any) -> dict[str, Any]:
         **models(first, X, BATCH),
         "Huber": OnlineNMF(count, loss="huber", **online),
         "OL": OnlineNMF(count, loss=Huber(knee), solver="spsgd", **online),
-        "OL-Wang": baselines.ol_wang(count, knee=knee, **online),
+        "OL-Wang": baselines.OLWang(count, huber_threshold=knee, **online),
         "Batch": DivergenceNMF(count, loss=Huber(knee), solver="mu", **TO_THE_END, **common),
     }
 

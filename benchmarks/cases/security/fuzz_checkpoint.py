@@ -158,7 +158,7 @@ def _originals(folder: Path) -> list[bytes]:
         thalweg.OnlineNMF(2, loss="kl", random_state=np.random.default_rng(0)),
         thalweg.PetrelsADMM(2, init_samples=64, random_state=0),
         thalweg.Norst(2, random_state=0),
-        baselines.ol_lef(2, random_state=0),
+        baselines.OLLef(2, random_state=0),
     ]
     files = []
     for i, model in enumerate(models):

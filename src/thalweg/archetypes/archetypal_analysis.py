@@ -77,7 +77,7 @@ def archetypal_analysis(
     for round_ in range(1, max_rounds + 1):
         W, _ = simplex_least_squares(Z @ Z.T, rows.correlated(Z).T, W)
         objective = _squares(rows, W, Z)
-        if last - objective <= tol * objective or round_ == max_rounds:
+        if (tol > 0.0 and last - objective <= tol * objective) or round_ == max_rounds:
             break
         last = objective
         pull = rows.mixed(W.T) - (W.T @ W) @ Z  # W'(X - W Z)

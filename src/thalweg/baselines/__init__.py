@@ -1,29 +1,33 @@
-"""Methods that the papers compare with, under their own names.
+"""Methods that the papers compare with, as estimators.
 
-Each function returns an estimator that is ready to fit: compositions, no loops. [D] compares with
-OL-Lef, OL-Wang and OL-Guan; [R] with ONMF, ONMF-IS (which is OL-Lef), INMF, INMF-VC, OMF and
-OMF-DA. The classes are those of [A], for complete data that are all there at once.
+Streaming methods for nonnegative data: [R] compares with :class:`ONMF`, :class:`INMF`,
+:class:`INMFVC`, :class:`OMF`, :class:`OMFDA` and ONMF-IS, which is :class:`OLLef`; [D] with
+:class:`OLLef`, :class:`OLWang` and :class:`OLGuan`. Batch methods for complete data, from [A]:
+:class:`ArchetypalAnalysis`, :class:`HoyerNMF`, :class:`KimParkNMF` and :class:`PeharzPernkopfNMF`.
 """
 
 from thalweg.baselines.archetypal_analysis import ArchetypalAnalysis
-from thalweg.baselines.divergences import ol_lef, ol_wang
 from thalweg.baselines.hoyer import HoyerNMF
-from thalweg.baselines.incremental import inmf, inmf_vc, onmf
+from thalweg.baselines.inmf import INMF, INMFVC
 from thalweg.baselines.kim_park import KimParkNMF
+from thalweg.baselines.ol_guan import OLGuan
+from thalweg.baselines.ol_lef import OLLef
+from thalweg.baselines.ol_wang import OLWang
+from thalweg.baselines.omf import OMF, OMFDA
+from thalweg.baselines.onmf import ONMF
 from thalweg.baselines.peharz_pernkopf import PeharzPernkopfNMF
-from thalweg.baselines.surrogates import ol_guan, omf, omf_da
 
 __all__ = [
+    "INMF",
+    "INMFVC",
+    "OMF",
+    "OMFDA",
+    "ONMF",
     "ArchetypalAnalysis",
     "HoyerNMF",
     "KimParkNMF",
+    "OLGuan",
+    "OLLef",
+    "OLWang",
     "PeharzPernkopfNMF",
-    "inmf",
-    "inmf_vc",
-    "ol_guan",
-    "ol_lef",
-    "ol_wang",
-    "omf",
-    "omf_da",
-    "onmf",
 ]

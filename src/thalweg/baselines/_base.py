@@ -1,33 +1,83 @@
-"""What the baselines share: fit, checks, and codes by least squares."""
+"""Base classes of the streaming and of the batch baselines."""
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from thalweg._checks import check_count, check_positive, generator
+from thalweg._checks import check_count, check_tol, choose, generator
 from thalweg._typing import Array, Mask
 from thalweg.archetypes import DataMatrix
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import InputError
 from thalweg.estimators.base import Factorization, rollback_on_error
+from thalweg.estimators.streaming import StreamingEstimator
 from thalweg.estimators.validation import check_data
+from thalweg.learning.composition import Composition
+from thalweg.learning.dictionaries import given_components
+from thalweg.learning.progress import Progress
 from thalweg.solvers.nnls import nnls, prepare
+from thalweg.updates import DictionaryUpdate
 
-__all__ = ["Baseline", "Learned", "LeastSquares", "half_squares"]
+__all__ = ["BatchBaseline", "BatchResult", "LeastSquares", "StreamingBaseline", "half_squares"]
+
+_INITS = ("random", "samples")
 
 
-class Learned(NamedTuple):
-    """Components, what they cost, and how many rounds they took."""
+class StreamingBaseline(StreamingEstimator):
+    """Base of the baselines made of an encoder and a dictionary update.
+
+    A subclass repeats the signature with its own defaults, since scikit-learn reads it.
+    """
+
+    def __init__(
+        self,
+        n_components: int,
+        batch_size: str | int,
+        epochs: int,
+        shuffle: bool,
+        init: Any,
+        random_state: Any,
+        callback: Callable[[Progress], None] | None,
+        keep_history: bool,
+    ) -> None:
+        self.n_components = n_components
+        self.batch_size = batch_size
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.init = init
+        self.random_state = random_state
+        self.callback = callback
+        self.keep_history = keep_history
+
+    def _composition(
+        self,
+        encoder: Encoder,
+        update: DictionaryUpdate[Any],
+        learner: type[Composition] = Composition,
+    ) -> Composition:
+        """Return the learner with this encoder and update, after checking the parameters."""
+        if isinstance(self.init, str):
+            choose("init", self.init, _INITS)
+        count = check_count("n_components", self.n_components)
+        return learner(count, encoder, update, self.init)
+
+
+class BatchResult(NamedTuple):
+    """Components, their objective, and the number of iterations."""
 
     components: Array
     objective: float
-    rounds: int
+    n_iter: int
+    converged: bool
 
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """argmin_h |v - W h|^2 / 2 over h >= 0, samples without gaps."""
+    """Compute argmin_{h >= 0} |v - W h|^2 / 2 for samples without missing entries."""
 
     name: ClassVar[str] = "least-squares"
 
@@ -36,21 +86,23 @@ class LeastSquares:
     ) -> Codes:
         """Encode the columns of V."""
         if observed is not None:
-            raise _incomplete("Least squares")
+            raise _incomplete("codes by least squares")
         H, _, solved = nnls(prepare(W.T @ W), W.T @ V)
-        rest = V - W @ H
-        loss = 0.5 * np.einsum("fb,fb->b", rest, rest)
+        residual = V - W @ H
+        loss = 0.5 * np.einsum("fb,fb->b", residual, residual)
         zero = np.zeros_like(loss)
         return Codes(H.astype(V.dtype), np.zeros_like(V), loss.astype(V.dtype), zero, solved)
 
 
-class Baseline(Factorization):
-    """Base of the baselines: fit, and the checks that all of them need."""
+class BatchBaseline(Factorization):
+    """Base of the baselines that need all samples in each iteration."""
 
     n_components: Any
     max_iter: Any
     tol: Any
+    init: Any
     random_state: Any
+    _inits: ClassVar[tuple[str, ...]] = _INITS
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from all of X.
@@ -58,7 +110,7 @@ class Baseline(Factorization):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Nonnegative data without gaps.
+            Nonnegative data without missing entries.
         y : ignored
             Present for scikit-learn.
 
@@ -69,27 +121,50 @@ class Baseline(Factorization):
         """
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
-            learned = self._learned(X)
-        self.components_ = learned.components.astype(X.dtype)
-        self.objective_, self.n_iter_ = learned.objective, learned.rounds
+            result = self._checked_result(X)
+        self.components_ = result.components.astype(X.dtype)
+        self.objective_, self.n_iter_ = result.objective, result.n_iter
         self.n_samples_seen_ = X.shape[0]
+        if not result.converged and self.tol > 0.0:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} rounds before the "
+                f"objective changed by less than tol={self.tol:g}. Increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
-    def _learned(self, X: Any) -> Learned:
-        """Check what came, and learn from it."""
+    def _checked_result(self, X: Any) -> BatchResult:
+        """Check data and parameters, then run the method."""
         rows = DataMatrix.of(X)
         if np.isnan(rows.squares.sum()):
             raise _incomplete(type(self).__name__)
         count = check_count("n_components", self.n_components)
         check_count("max_iter", self.max_iter)
-        check_positive("tol", self.tol)
-        return self._learn(rows, count, generator(self.random_state))
+        check_tol(self.tol)
+        if isinstance(self.init, str):
+            choose("init", self.init, self._inits)
+        return self._minimise(rows, count, generator(self.random_state))
+
+    def _minimise(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> BatchResult:
+        """Minimise the objective over components and codes."""
+        raise NotImplementedError
+
+    def _initial(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Array:
+        """Return the k initial components."""
+        m, n = rows.shape
+        if not isinstance(self.init, str):
+            return given_components("init", self.init, (k, n))
+        if self.init == "samples":
+            return rows.take(rng.choice(m, k, replace=k > m))
+        return rng.random((k, n))
+
+    def _is_small(self, change: float, objective: float) -> bool:
+        """Return whether the change of the objective is within the tolerance; never for 0."""
+        return bool(self.tol > 0.0 and change <= self.tol * objective)
 
     def _encoder(self) -> Encoder:
         return LeastSquares()
-
-    def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
-        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -97,9 +172,10 @@ class Baseline(Factorization):
         return tags
 
 
-def _incomplete(who: str) -> InputError:
+def _incomplete(method: str) -> InputError:
     return InputError(
-        f"{who} needs complete data, got NaN. Fill the gaps first, or use SparseArchetypalNMF."
+        f"X for {method} must be complete data, got NaN. Fill the missing entries first, or use "
+        "SparseArchetypalNMF, which allows them."
     )
 
 

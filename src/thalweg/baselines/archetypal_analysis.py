@@ -1,36 +1,56 @@
-"""Exact archetypal analysis (Cutler and Breiman, 1994)."""
+"""Archetypal analysis (Cutler and Breiman, 1994)."""
 
 from typing import Any
 
 import numpy as np
 
+from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
 from thalweg.archetypes.archetypal_analysis import archetypal_analysis
+from thalweg.archetypes.hull_projection import nearest_in_hull
 from thalweg.archetypes.initialisation import furthest_sum
 from thalweg.archetypes.simplex_codes import SimplexCodes
-from thalweg.baselines._base import Baseline, Learned
+from thalweg.baselines._base import BatchBaseline, BatchResult
 from thalweg.encoders import Encoder
 from thalweg.estimators.parameters import check_archetypes
+from thalweg.learning.dictionaries import given_components
 
 __all__ = ["ArchetypalAnalysis"]
 
 
-class ArchetypalAnalysis(Baseline):
-    """Archetypes that are mixtures of samples themselves (Cutler and Breiman, 1994).
+class ArchetypalAnalysis(BatchBaseline):
+    """Archetypes in the convex hull of the samples.
 
-    Minimises |X - W T X|^2 over W and T with rows in the simplex, by the active sets of Chen et
-    al.; :class:`thalweg.SparseArchetypalNMF` lets archetypes leave the hull of the data.
+    Minimises ``|X - W T X|^2`` over W and T with rows in the simplex, by the active-set method of
+    Chen et al. The archetypes are the rows of T X. :class:`thalweg.SparseArchetypalNMF` allows
+    archetypes outside of the hull.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of archetypes, at most that of the samples.
+        Number of archetypes, at most the number of samples.
     max_iter : int, default=200
-        Cap on the rounds.
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Relative decrease in a round at which to end.
+        Relative decrease of the objective in an iteration below which the fit stops. With 0 it
+        runs to ``max_iter``.
+    init : {"furthest-sum", "samples"} or array of shape (n_components, n_features), \
+default="furthest-sum"
+        Initial archetypes: samples that are far from one another, random samples, or the points of
+        the hull that are nearest to given ones.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start: samples far from one another, found from one by chance.
+        Seed of the initial archetypes.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The archetypes.
+    objective_ : float
+        ``|X - W T X|^2``.
+    n_iter_ : int
+        Number of iterations.
+    n_samples_seen_, n_features_in_ : int
+        Counts.
 
     References
     ----------
@@ -53,25 +73,41 @@ class ArchetypalAnalysis(Baseline):
     True
     """
 
+    _inits = ("furthest-sum", "samples")
+
     def __init__(
         self,
         n_components: int = 10,
         *,
         max_iter: int = 200,
         tol: float = 1e-6,
+        init: Any = "furthest-sum",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.max_iter = max_iter
         self.tol = tol
+        self.init = init
         self.random_state = random_state
 
     def _encoder(self) -> Encoder:
         return SimplexCodes()
 
-    def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
+    def _minimise(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> BatchResult:
         check_archetypes(k, rows.shape[0])
-        T = np.zeros((k, rows.shape[0]))
-        T[np.arange(k), furthest_sum(rows, k, rng)] = 1.0
+        T = self._initial_weights(rows, k, rng)
         found = archetypal_analysis(rows, T, self.tol, self.max_iter)
-        return Learned(rows.mixed(found.T), found.objective, found.rounds)
+        converged = found.rounds < self.max_iter
+        return BatchResult(rows.mixed(found.T), found.objective, found.rounds, converged)
+
+    def _initial_weights(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Array:
+        """Return the weights of the samples in the initial archetypes."""
+        m, n = rows.shape
+        if not isinstance(self.init, str):
+            H = given_components("init", self.init, (k, n))
+            return nearest_in_hull(rows, rows.correlated(H))[0]
+        extreme = self.init == "furthest-sum"
+        chosen = furthest_sum(rows, k, rng) if extreme else rng.permutation(m)[:k]
+        T = np.zeros((k, m))
+        T[np.arange(k), chosen] = 1.0
+        return T

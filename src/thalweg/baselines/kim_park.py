@@ -7,17 +7,17 @@ import numpy as np
 from thalweg._checks import check_positive
 from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
-from thalweg.baselines._base import Baseline, Learned, half_squares
+from thalweg.baselines._base import BatchBaseline, BatchResult, half_squares
 from thalweg.solvers.nnls import nnls, prepare
 
 __all__ = ["KimParkNMF"]
 
 
-class KimParkNMF(Baseline):
-    """NMF with a squared l1 penalty on the components' columns (Kim and Park, 2007).
+class KimParkNMF(BatchBaseline):
+    """NMF with a squared l1 penalty on the features of the components.
 
-    Minimises |X - W H|^2 / 2 + ridge |W|^2 / 2 + penalty sum_j |h_j|_1^2 / 2 over codes W and
-    components H, both nonnegative, by exact nonnegative least squares in turn; h_j has the
+    Minimises ``|X - W H|^2 / 2 + ridge |W|^2 / 2 + penalty sum_j |h_j|_1^2 / 2`` over nonnegative
+    codes W and components H by alternating nonnegative least squares. h_j is column j of H: the
     entries of feature j.
 
     Parameters
@@ -25,15 +25,30 @@ class KimParkNMF(Baseline):
     n_components : int, default=10
         Number of components.
     penalty : float, default=0.1
-        Weight of the l1 norms.
+        Weight of the squared l1 norms, in the units of the data.
     ridge : float, default=0.1
-        Weight of the codes' squares; without it the penalty could be scaled away.
+        Weight of the squares of the codes, in the units of the data. Without it the penalty would
+        vanish by scaling.
     max_iter : int, default=200
-        Cap on the rounds.
+        Maximum number of iterations.
     tol : float, default=1e-5
-        Relative decrease in a round at which to end.
+        Relative decrease of the objective in an iteration below which the fit stops. With 0 it
+        runs to ``max_iter``.
+    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
+        Initial components. ``"random"`` draws the codes instead, as in the original paper.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial codes or components.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The components.
+    objective_ : float
+        The objective, with both penalties.
+    n_iter_ : int
+        Number of iterations.
+    n_samples_seen_, n_features_in_ : int
+        Counts.
 
     References
     ----------
@@ -57,6 +72,7 @@ class KimParkNMF(Baseline):
         ridge: float = 0.1,
         max_iter: int = 200,
         tol: float = 1e-5,
+        init: Any = "random",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -64,22 +80,33 @@ class KimParkNMF(Baseline):
         self.ridge = ridge
         self.max_iter = max_iter
         self.tol = tol
+        self.init = init
         self.random_state = random_state
 
-    def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
+    def _minimise(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> BatchResult:
         penalty = check_positive("penalty", self.penalty)
         ridge = check_positive("ridge", self.ridge)
-        # codes and components share the units of the data
-        unit = float(np.sqrt(rows.squares.mean() / rows.shape[1])) or 1.0
-        W: Array = np.sqrt(unit) * rng.random((rows.shape[0], k))
-        last, rounds = np.inf, 0
-        while rounds < self.max_iter:
-            rounds += 1
+        W = self._initial_codes(rows, k, rng)
+        last, n_iter, converged = np.inf, 0, False
+        while n_iter < self.max_iter and not converged:
+            n_iter += 1
             H = nnls(prepare(W.T @ W + penalty), rows.mixed(W.T))[0]
-            W = nnls(prepare(H @ H.T + ridge * np.eye(k)), rows.correlated(H))[0].T
+            W = _codes(rows, H, ridge)
             value = half_squares(rows, W, H) + 0.5 * ridge * float(np.sum(W**2))
             value += 0.5 * penalty * float(np.sum(H.sum(axis=0) ** 2))
-            if last - value <= self.tol * value:
-                break
-            last = value
-        return Learned(H, value, rounds)
+            converged, last = self._is_small(last - value, value), value
+        return BatchResult(H, value, n_iter, converged)
+
+    def _initial_codes(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Array:
+        if not isinstance(self.init, str) or self.init != "random":
+            return _codes(rows, self._initial(rows, k, rng), float(self.ridge))
+        # codes and components share the units of the data
+        unit = float(np.sqrt(rows.squares.mean() / rows.shape[1])) or 1.0
+        codes: Array = np.sqrt(unit) * rng.random((rows.shape[0], k))
+        return codes
+
+
+def _codes(rows: DataMatrix, H: Array, ridge: float) -> Array:
+    """Return the codes of all samples for fixed components."""
+    codes: Array = nnls(prepare(H @ H.T + ridge * np.eye(len(H))), rows.correlated(H))[0].T
+    return codes

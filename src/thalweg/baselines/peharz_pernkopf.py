@@ -7,7 +7,7 @@ import numpy as np
 from thalweg._checks import check_count
 from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
-from thalweg.baselines._base import Baseline, Learned, half_squares
+from thalweg.baselines._base import BatchBaseline, BatchResult, half_squares
 from thalweg.errors import ParameterError
 from thalweg.prox.top import Top
 from thalweg.solvers.nnls import nnls, prepare
@@ -15,26 +15,42 @@ from thalweg.solvers.nnls import nnls, prepare
 __all__ = ["PeharzPernkopfNMF"]
 
 
-class PeharzPernkopfNMF(Baseline):
-    """NMF whose components have few nonzeros each (Peharz and Pernkopf, 2012).
+class PeharzPernkopfNMF(BatchBaseline):
+    """NMF whose components have a limited number of nonzeros.
 
-    Codes by nonnegative least squares; components likewise, of which the largest entries are
-    kept; then multiplicative updates of both, which leave zeros alone. The best round counts.
+    Minimises ``|X - W H|^2 / 2`` over nonnegative codes W and components H, each component with
+    at most a share of nonzeros. An iteration computes the codes, then the components by
+    nonnegative least squares, keeps the largest entries of each component, and applies
+    multiplicative updates to both, which do not change zeros. The result is the best iteration.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of components.
     sparsity : float, default=0.5
-        Share of the entries of each component that may differ from 0.
+        Largest share of nonzeros in each component.
     max_iter : int, default=30
-        Number of rounds.
-    updates : int, default=10
-        Multiplicative updates in a round.
+        Maximum number of iterations.
+    n_updates : int, default=10
+        Multiplicative updates in an iteration.
     tol : float, default=1e-5
-        Relative change in a round at which to end.
+        Relative change of the objective in an iteration below which the fit stops. With 0 it runs
+        to ``max_iter``.
+    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
+        Initial components.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial components.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The components.
+    objective_ : float
+        ``|X - W H|^2 / 2``.
+    n_iter_ : int
+        Number of iterations.
+    n_samples_seen_, n_features_in_ : int
+        Counts.
 
     References
     ----------
@@ -57,40 +73,45 @@ class PeharzPernkopfNMF(Baseline):
         *,
         sparsity: float = 0.5,
         max_iter: int = 30,
-        updates: int = 10,
+        n_updates: int = 10,
         tol: float = 1e-5,
+        init: Any = "random",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity
         self.max_iter = max_iter
-        self.updates = updates
+        self.n_updates = n_updates
         self.tol = tol
+        self.init = init
         self.random_state = random_state
 
-    def _learn(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Learned:
-        share: Any = self.sparsity
-        if not (isinstance(share, (float, int, np.number)) and 0.0 < share <= 1.0):
-            raise ParameterError(
-                f"sparsity must be a share above 0 and at most 1, got {share!r}. "
-                "0.5 lets every second entry differ from 0."
-            )
-        keep = Top(max(1, int(float(share) * rows.shape[1])))
-        check_count("updates", self.updates)
-        H: Array = rng.random((k, rows.shape[1]))
-        best, last, round_ = Learned(H, np.inf, 0), np.inf, 0
-        for round_ in range(1, self.max_iter + 1):
+    def _minimise(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> BatchResult:
+        largest = Top(_nonzeros(self.sparsity, rows.shape[1]))
+        n_updates = check_count("n_updates", self.n_updates)
+        H = self._initial(rows, k, rng)
+        best, least, last, n_iter, converged = H, np.inf, np.inf, 0, False
+        while n_iter < self.max_iter and not converged:
+            n_iter += 1
             W = nnls(prepare(H @ H.T), rows.correlated(H))[0].T
-            H = keep.prox(nnls(prepare(W.T @ W), rows.mixed(W.T))[0].T).T
-            for _ in range(self.updates):
+            H = largest.prox(nnls(prepare(W.T @ W), rows.mixed(W.T))[0].T).T
+            for _ in range(n_updates):
                 W, H = _multiplied(rows, W, H)
             value = half_squares(rows, W, H)
-            if value < best.objective:
-                best = Learned(H, value, round_)
-            if abs(last - value) <= self.tol * value:
-                break
-            last = value
-        return best._replace(rounds=round_)
+            if value < least:
+                best, least = H, value
+            converged, last = self._is_small(abs(last - value), value), value
+        return BatchResult(best, least, n_iter, converged)
+
+
+def _nonzeros(sparsity: Any, n: int) -> int:
+    """Return the largest number of nonzeros of a component with n entries."""
+    if not (isinstance(sparsity, (float, int, np.number)) and 0.0 < sparsity <= 1.0):
+        raise ParameterError(
+            f"sparsity must be above 0 and at most 1, got {sparsity!r}. It is the share of "
+            "nonzeros: 0.5 allows half of the entries of a component."
+        )
+    return max(1, int(float(sparsity) * n))
 
 
 def _multiplied(rows: DataMatrix, W: Array, H: Array) -> tuple[Array, Array]:
