@@ -85,7 +85,7 @@ def test_lefevre_raises_zeros() -> None:
         (baselines.OLWang, {"code_penalty": "l7"}),
         (baselines.OLGuan, {"window": 0}),
         (baselines.ONMF, {"batch_size": "all"}),
-        (baselines.OMFDA, {"init": "svd"}),
+        (baselines.OMFDA, {"init": "pca"}),
         (baselines.OMFDA, {"n_components": 0}),
     ],
 )

@@ -48,8 +48,8 @@ def build(
 
 
 def _hyphenated(name: str) -> str:
-    """Convert the name of a class or function: RobustNMF becomes robust-nmf."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).replace("_", "-").lower()
+    """Convert the name of a class: RobustNMF becomes robust-nmf."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def _letters(name: str) -> str:

@@ -16,15 +16,23 @@ from thalweg.errors import InputError
 from thalweg.estimators.base import Factorization, rollback_on_error
 from thalweg.estimators.streaming import StreamingEstimator
 from thalweg.estimators.validation import check_data
+from thalweg.learning.batches import Batch
 from thalweg.learning.composition import Composition
-from thalweg.learning.dictionaries import given_components
+from thalweg.learning.dictionaries import INITS, scaled_dictionary
 from thalweg.learning.progress import Progress
+from thalweg.prox.orthant import Orthant
 from thalweg.solvers.nnls import nnls, prepare
 from thalweg.updates import DictionaryUpdate
 
-__all__ = ["BatchBaseline", "BatchResult", "LeastSquares", "StreamingBaseline", "half_squares"]
-
-_INITS = ("random", "samples")
+__all__ = [
+    "BatchBaseline",
+    "BatchResult",
+    "LeastSquares",
+    "StreamingBaseline",
+    "half_squares",
+    "initial_components",
+    "is_random",
+]
 
 
 class StreamingBaseline(StreamingEstimator):
@@ -60,10 +68,8 @@ class StreamingBaseline(StreamingEstimator):
         learner: type[Composition] = Composition,
     ) -> Composition:
         """Return the learner with this encoder and update, after checking the parameters."""
-        if isinstance(self.init, str):
-            choose("init", self.init, _INITS)
         count = check_count("n_components", self.n_components)
-        return learner(count, encoder, update, self.init)
+        return learner(count, encoder, update, _chosen_init(self.init, INITS, "random"))
 
 
 class BatchResult(NamedTuple):
@@ -102,7 +108,9 @@ class BatchBaseline(Factorization):
     tol: Any
     init: Any
     random_state: Any
-    _inits: ClassVar[tuple[str, ...]] = _INITS
+    # choices of ``init``, and what "auto" stands for
+    _inits: ClassVar[tuple[str, ...]] = INITS
+    _auto_init: ClassVar[str] = "random"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from all of X.
@@ -142,22 +150,14 @@ class BatchBaseline(Factorization):
         count = check_count("n_components", self.n_components)
         check_count("max_iter", self.max_iter)
         check_tol(self.tol)
-        if isinstance(self.init, str):
-            choose("init", self.init, self._inits)
-        return self._minimise(rows, count, generator(self.random_state))
+        init = _chosen_init(self.init, self._inits, self._auto_init)
+        return self._minimise(rows, count, init, generator(self.random_state))
 
-    def _minimise(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> BatchResult:
-        """Minimise the objective over components and codes."""
+    def _minimise(
+        self, rows: DataMatrix, k: int, init: Any, rng: np.random.Generator
+    ) -> BatchResult:
+        """Minimise the objective over k components and their codes."""
         raise NotImplementedError
-
-    def _initial(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Array:
-        """Return the k initial components."""
-        m, n = rows.shape
-        if not isinstance(self.init, str):
-            return given_components("init", self.init, (k, n))
-        if self.init == "samples":
-            return rows.take(rng.choice(m, k, replace=k > m))
-        return rng.random((k, n))
 
     def _is_small(self, change: float, objective: float) -> bool:
         """Return whether the change of the objective is within the tolerance; never for 0."""
@@ -170,6 +170,27 @@ class BatchBaseline(Factorization):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         return tags
+
+
+def _chosen_init(init: Any, choices: tuple[str, ...], auto: str) -> Any:
+    """Return the initial components, or the name of a choice other than "auto"."""
+    if not isinstance(init, str):
+        return init
+    return auto if choose("init", init, choices) == "auto" else init
+
+
+def is_random(init: Any) -> bool:
+    """Return whether the initial components are random numbers."""
+    return isinstance(init, str) and init == "random"
+
+
+def initial_components(init: Any, rows: DataMatrix, k: int, rng: np.random.Generator) -> Array:
+    """Return k initial components."""
+    n = rows.shape[1]
+    if is_random(init):
+        return rng.random((k, n))
+    batch = Batch(rows.X.T, None)
+    return scaled_dictionary(init, np.empty((n, 0)), k, batch, Orthant(), rng).T
 
 
 def _incomplete(method: str) -> InputError:

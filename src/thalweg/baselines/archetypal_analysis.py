@@ -8,7 +8,7 @@ from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
 from thalweg.archetypes.archetypal_analysis import archetypal_analysis
 from thalweg.archetypes.hull_projection import nearest_in_hull
-from thalweg.archetypes.initialisation import furthest_sum
+from thalweg.archetypes.initialisation import furthest_sum, random_samples
 from thalweg.archetypes.simplex_codes import SimplexCodes
 from thalweg.baselines._base import BatchBaseline, BatchResult
 from thalweg.encoders import Encoder
@@ -34,10 +34,9 @@ class ArchetypalAnalysis(BatchBaseline):
     tol : float, default=1e-6
         Relative decrease of the objective in an iteration below which the fit stops. With 0 it
         runs to ``max_iter``.
-    init : {"furthest-sum", "samples"} or array of shape (n_components, n_features), \
-default="furthest-sum"
+    init : {"auto", "furthest-sum", "samples"} or array, default="auto"
         Initial archetypes: samples that are far from one another, random samples, or the points of
-        the hull that are nearest to given ones.
+        the hull that are nearest to given ones. ``"auto"`` is ``"furthest-sum"``.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial archetypes.
 
@@ -73,7 +72,8 @@ default="furthest-sum"
     True
     """
 
-    _inits = ("furthest-sum", "samples")
+    _inits = ("auto", "furthest-sum", "samples")
+    _auto_init = "furthest-sum"
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ default="furthest-sum"
         *,
         max_iter: int = 200,
         tol: float = 1e-6,
-        init: Any = "furthest-sum",
+        init: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -93,21 +93,22 @@ default="furthest-sum"
     def _encoder(self) -> Encoder:
         return SimplexCodes()
 
-    def _minimise(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> BatchResult:
+    def _minimise(
+        self, rows: DataMatrix, k: int, init: Any, rng: np.random.Generator
+    ) -> BatchResult:
         check_archetypes(k, rows.shape[0])
-        T = self._initial_weights(rows, k, rng)
+        T = _initial_weights(init, rows, k, rng)
         found = archetypal_analysis(rows, T, self.tol, self.max_iter)
         converged = found.rounds < self.max_iter
         return BatchResult(rows.mixed(found.T), found.objective, found.rounds, converged)
 
-    def _initial_weights(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Array:
-        """Return the weights of the samples in the initial archetypes."""
-        m, n = rows.shape
-        if not isinstance(self.init, str):
-            H = given_components("init", self.init, (k, n))
-            return nearest_in_hull(rows, rows.correlated(H))[0]
-        extreme = self.init == "furthest-sum"
-        chosen = furthest_sum(rows, k, rng) if extreme else rng.permutation(m)[:k]
-        T = np.zeros((k, m))
-        T[np.arange(k), chosen] = 1.0
-        return T
+
+def _initial_weights(init: Any, rows: DataMatrix, k: int, rng: np.random.Generator) -> Array:
+    """Return the weights of the samples in the initial archetypes."""
+    if not isinstance(init, str):
+        H = given_components("init", init, (k, rows.shape[1]))
+        return nearest_in_hull(rows, rows.correlated(H))[0]
+    select = furthest_sum if init == "furthest-sum" else random_samples
+    T = np.zeros((k, rows.shape[0]))
+    T[np.arange(k), select(rows, k, rng)] = 1.0
+    return T

@@ -32,7 +32,7 @@ class INMF(StreamingBaseline):
     batch_size : "auto" or int, default=1
         Samples between two updates of the components in :meth:`fit`.
     epochs, shuffle, init, random_state, callback, keep_history : optional
-        As in :class:`thalweg.OnlineFactorization`.
+        As in :class:`thalweg.OnlineFactorization`; ``init="auto"`` is ``"random"``.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class INMF(StreamingBaseline):
         batch_size: str | int = 1,
         epochs: int = 1,
         shuffle: bool = True,
-        init: Any = "random",
+        init: Any = "auto",
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,
@@ -114,7 +114,7 @@ class INMFVC(StreamingBaseline):
     batch_size : "auto" or int, default=1
         Samples between two updates of the components in :meth:`fit`.
     epochs, shuffle, init, random_state, callback, keep_history : optional
-        As in :class:`thalweg.OnlineFactorization`.
+        As in :class:`thalweg.OnlineFactorization`; ``init="auto"`` is ``"random"``.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class INMFVC(StreamingBaseline):
         batch_size: str | int = 1,
         epochs: int = 1,
         shuffle: bool = True,
-        init: Any = "random",
+        init: Any = "auto",
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,

@@ -7,7 +7,13 @@ import numpy as np
 from thalweg._checks import check_positive
 from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
-from thalweg.baselines._base import BatchBaseline, BatchResult, half_squares
+from thalweg.baselines._base import (
+    BatchBaseline,
+    BatchResult,
+    half_squares,
+    initial_components,
+    is_random,
+)
 from thalweg.solvers.nnls import nnls, prepare
 
 __all__ = ["KimParkNMF"]
@@ -34,8 +40,9 @@ class KimParkNMF(BatchBaseline):
     tol : float, default=1e-5
         Relative decrease of the objective in an iteration below which the fit stops. With 0 it
         runs to ``max_iter``.
-    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
-        Initial components. ``"random"`` draws the codes instead, as in the original paper.
+    init : {"auto", "random", "svd", "samples"} or array, default="auto"
+        Initial components, as in :class:`thalweg.OnlineFactorization`. ``"auto"`` is ``"random"``,
+        which starts from random codes instead.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial codes or components.
 
@@ -72,7 +79,7 @@ class KimParkNMF(BatchBaseline):
         ridge: float = 0.1,
         max_iter: int = 200,
         tol: float = 1e-5,
-        init: Any = "random",
+        init: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -83,10 +90,12 @@ class KimParkNMF(BatchBaseline):
         self.init = init
         self.random_state = random_state
 
-    def _minimise(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> BatchResult:
+    def _minimise(
+        self, rows: DataMatrix, k: int, init: Any, rng: np.random.Generator
+    ) -> BatchResult:
         penalty = check_positive("penalty", self.penalty)
         ridge = check_positive("ridge", self.ridge)
-        W = self._initial_codes(rows, k, rng)
+        W = _initial_codes(init, rows, k, rng, ridge)
         last, n_iter, converged = np.inf, 0, False
         while n_iter < self.max_iter and not converged:
             n_iter += 1
@@ -97,13 +106,17 @@ class KimParkNMF(BatchBaseline):
             converged, last = self._is_small(last - value, value), value
         return BatchResult(H, value, n_iter, converged)
 
-    def _initial_codes(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> Array:
-        if not isinstance(self.init, str) or self.init != "random":
-            return _codes(rows, self._initial(rows, k, rng), float(self.ridge))
-        # codes and components share the units of the data
-        unit = float(np.sqrt(rows.squares.mean() / rows.shape[1])) or 1.0
-        codes: Array = np.sqrt(unit) * rng.random((rows.shape[0], k))
-        return codes
+
+def _initial_codes(
+    init: Any, rows: DataMatrix, k: int, rng: np.random.Generator, ridge: float
+) -> Array:
+    """Return random codes, or those of initial components."""
+    if not is_random(init):
+        return _codes(rows, initial_components(init, rows, k, rng), ridge)
+    # codes and components share the units of the data
+    unit = float(np.sqrt(rows.squares.mean() / rows.shape[1])) or 1.0
+    codes: Array = np.sqrt(unit) * rng.random((rows.shape[0], k))
+    return codes
 
 
 def _codes(rows: DataMatrix, H: Array, ridge: float) -> Array:

@@ -70,7 +70,7 @@ class OLGuan(ORNMF):
         batch_size: str | int = "auto",
         epochs: int = 1,
         shuffle: bool = True,
-        init: Any = "random",
+        init: Any = "auto",
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,

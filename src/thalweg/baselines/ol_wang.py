@@ -38,7 +38,7 @@ class OLWang(StreamingBaseline):
     batch_size : "auto" or int, default="auto"
         Samples between two updates of the components in :meth:`fit`.
     epochs, shuffle, init, random_state, callback, keep_history : optional
-        As in :class:`thalweg.OnlineFactorization`.
+        As in :class:`thalweg.OnlineFactorization`; ``init="auto"`` is ``"random"``.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class OLWang(StreamingBaseline):
         batch_size: str | int = "auto",
         epochs: int = 1,
         shuffle: bool = True,
-        init: Any = "random",
+        init: Any = "auto",
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,

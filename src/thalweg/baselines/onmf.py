@@ -31,7 +31,7 @@ class ONMF(StreamingBaseline):
         Samples between two updates of the components in :meth:`fit`. ``"auto"`` is
         ``n_components``, as in [R] V.
     epochs, shuffle, init, random_state, callback, keep_history : optional
-        As in :class:`thalweg.OnlineFactorization`.
+        As in :class:`thalweg.OnlineFactorization`; ``init="auto"`` is ``"random"``.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class ONMF(StreamingBaseline):
         batch_size: str | int = "auto",
         epochs: int = 1,
         shuffle: bool = True,
-        init: Any = "random",
+        init: Any = "auto",
         random_state: Any = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,

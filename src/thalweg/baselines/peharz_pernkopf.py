@@ -7,7 +7,7 @@ import numpy as np
 from thalweg._checks import check_count
 from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
-from thalweg.baselines._base import BatchBaseline, BatchResult, half_squares
+from thalweg.baselines._base import BatchBaseline, BatchResult, half_squares, initial_components
 from thalweg.errors import ParameterError
 from thalweg.prox.top import Top
 from thalweg.solvers.nnls import nnls, prepare
@@ -36,8 +36,8 @@ class PeharzPernkopfNMF(BatchBaseline):
     tol : float, default=1e-5
         Relative change of the objective in an iteration below which the fit stops. With 0 it runs
         to ``max_iter``.
-    init : {"random", "samples"} or array of shape (n_components, n_features), default="random"
-        Initial components.
+    init : {"auto", "random", "svd", "samples"} or array, default="auto"
+        Initial components, as in :class:`thalweg.OnlineFactorization`. ``"auto"`` is ``"random"``.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial components.
 
@@ -75,7 +75,7 @@ class PeharzPernkopfNMF(BatchBaseline):
         max_iter: int = 30,
         n_updates: int = 10,
         tol: float = 1e-5,
-        init: Any = "random",
+        init: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -86,10 +86,12 @@ class PeharzPernkopfNMF(BatchBaseline):
         self.init = init
         self.random_state = random_state
 
-    def _minimise(self, rows: DataMatrix, k: int, rng: np.random.Generator) -> BatchResult:
+    def _minimise(
+        self, rows: DataMatrix, k: int, init: Any, rng: np.random.Generator
+    ) -> BatchResult:
         largest = Top(_nonzeros(self.sparsity, rows.shape[1]))
         n_updates = check_count("n_updates", self.n_updates)
-        H = self._initial(rows, k, rng)
+        H = initial_components(init, rows, k, rng)
         best, least, last, n_iter, converged = H, np.inf, np.inf, 0, False
         while n_iter < self.max_iter and not converged:
             n_iter += 1
