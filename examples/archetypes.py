@@ -79,7 +79,7 @@ def groups(X: Any, labels: Any, k: int) -> dict[str, tuple[float, float, float]]
     means = KMeans(k, n_init=10, random_state=0).fit(split)
     found = {"k-means": (means.labels_, metrics.sparsity(means.cluster_centers_))}
     for name, sparsity in (("archetypes", None), ("sparse archetypes, 0.5", 0.5)):
-        model = SparseArchetypalNMF(k, sparsity=sparsity, start="projections").fit(split)
+        model = SparseArchetypalNMF(k, sparsity=sparsity, init="projections").fit(split)
         found[name] = (model.labels_, metrics.sparsity(model.components_))
     exact = baselines.ArchetypalAnalysis(k, random_state=0).fit(split)
     nearest = np.argmin(((split[:, None] - exact.components_) ** 2).sum(axis=2), axis=1)

@@ -52,7 +52,7 @@ def face_archetypes(images: Any) -> dict[str, Any]:
     found = {}
     for weight, share in SETTINGS:
         model = SparseArchetypalNMF(
-            FACES, weight=weight, sparsity=share, start="projections", max_iter=200
+            FACES, weight=weight, sparsity=share, init="projections", max_iter=200
         )
         name = f"weight {weight:g}, {'all' if share is None else f'{share:.0%} of the'} entries"
         found[name] = model.fit(X).components_.reshape(FACES, *images.shape[1:])
@@ -83,7 +83,7 @@ def unmix(
     X = cube.reshape(-1, cube.shape[-1]).astype(np.float64)
     X /= X.max()
     limits = {name: {"max_iter": n} for name, n in max_iter.items()}
-    ours = {"start": "projections", **limits.get("archetypes", {})}
+    ours = {"init": "projections", **limits.get("archetypes", {})}
     methods: dict[str, Any] = {
         "sparse archetypes": SparseArchetypalNMF(CLASSES, sparsity=share, **ours)
     }

@@ -28,7 +28,7 @@ MODELS: list[Any] = [
     DivergenceNMF(3, max_iter=3),
     ORNMF(3),
     Petrels(3),
-    SparseArchetypalNMF(3, start="zero", path=1, max_iter=3),
+    SparseArchetypalNMF(3, init="zero", continuation_steps=1, max_iter=3),
 ]
 
 

@@ -42,7 +42,7 @@ def brute_force(X: Any, nonzeros: int) -> float:
 def test_bound_and_gap_are_those_of_all_supports(X: Any, unit: float) -> None:
     """In any unit: a master with absolute tolerances found neither in small ones."""
     best = brute_force(X, NONZEROS)
-    model = SparseArchetypalNMF(K, sparsity=NONZEROS, start="mip", mip_time=20.0)
+    model = SparseArchetypalNMF(K, sparsity=NONZEROS, init="mip", mip_time=20.0)
     model.fit(unit * X)
     assert model.bound_ == pytest.approx(unit**2 * best, rel=1e-3)
     assert model.bound_ <= unit**2 * best * (1 + 1e-6)
@@ -75,13 +75,13 @@ def test_the_guarantee_is_that_of_proposition_5(X: Any) -> None:
         gap = certificate.gap
         printed = (far + weight * gap * near) / (weight * (1 - gap) * near)
         assert certificate.guarantee(weight, 0.0) == pytest.approx(printed, rel=1e-6)
-        model = SparseArchetypalNMF(K, start="mip", mip_time=5.0, **options).fit(X)
+        model = SparseArchetypalNMF(K, init="mip", mip_time=5.0, **options).fit(X)
         other = SparseArchetypalNMF(K, random_state=0, **options).fit(X).objective_
         lowest = min(other, model.objective_)
         assert lowest >= weight * model.bound_
         share = (model.objective_ - lowest) / model.objective_
-        assert share <= 1 - weight * model.bound_ / model.objective_ <= model.start_guarantee_
-    assert model.start_guarantee_ < 0.1  # it says something where the weight is large
+        assert share <= 1 - weight * model.bound_ / model.objective_ <= model.init_guarantee_
+    assert model.init_guarantee_ < 0.1  # it says something where the weight is large
 
 
 # Data of which k archetypes have no distance from the hull, and numbers that only rounding makes.
@@ -103,15 +103,17 @@ def test_a_minimum_of_zero_has_no_gap(name: str) -> None:
     assert found.upper <= 1e-12
     assert found.lower <= found.upper
     assert found.gap == 0.0
-    model = SparseArchetypalNMF(K, sparsity=nonzeros, start="mip", mip_time=0.5, path=1).fit(X)
-    assert (model.gap_, model.start_guarantee_) == (0.0, np.inf)
+    model = SparseArchetypalNMF(
+        K, sparsity=nonzeros, init="mip", mip_time=0.5, continuation_steps=1
+    ).fit(X)
+    assert (model.gap_, model.init_guarantee_) == (0.0, np.inf)
 
 
 def test_certificates_are_of_the_last_fit_only(X: Any) -> None:
-    model = SparseArchetypalNMF(K, sparsity=NONZEROS, start="mip", mip_time=1.0).fit(X)
+    model = SparseArchetypalNMF(K, sparsity=NONZEROS, init="mip", mip_time=1.0).fit(X)
     assert model.bound_ > 0
     holey = X.copy()
     holey[0, 0] = np.nan
-    for other in (model.fit(holey), model.set_params(start="projections").fit(X)):
-        for name in ("bound_", "gap_", "start_guarantee_", "_certificate"):
+    for other in (model.fit(holey), model.set_params(init="projections").fit(X)):
+        for name in ("bound_", "gap_", "init_guarantee_", "_certificate"):
             assert not hasattr(other, name)

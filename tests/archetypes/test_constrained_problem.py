@@ -117,7 +117,11 @@ def test_the_estimator_reports_that_it_is_feasible(X: Any, tmp_path: Any) -> Non
     assert distances.max() <= 0.08 * (1 + 1e-9)
     assert np.count_nonzero(H) <= 14
     assert model.objective_ == pytest.approx(metrics.hull_distance(H, X))
-    assert model.objective_ == model.starts_[model.start_] == min(model.starts_.values())
+    assert (
+        model.objective_
+        == model.init_objectives_[model.init_]
+        == min(model.init_objectives_.values())
+    )
     np.testing.assert_allclose(model.hull_weights_.sum(axis=1), 1.0)
     np.testing.assert_allclose(model.membership_ @ H, model.transform(X) @ H, atol=1e-6)
     assert not any(hasattr(model, name) for name in ("path_", "stationarity_", "n_swaps_"))
@@ -129,17 +133,17 @@ def test_the_estimator_reports_that_it_is_feasible(X: Any, tmp_path: Any) -> Non
 
 
 def test_what_cannot_be_feasible_is_said(X: Any) -> None:
-    options: dict[str, Any] = {"weight": None, "start": "projections"}
+    options: dict[str, Any] = {"weight": None, "init": "projections"}
     model = SparseArchetypalNMF(1, alpha=0.01, **options).fit(X)
     worst = np.sqrt(-model.score_samples(X)).max()
     assert model.feasible_ is False
     assert model.violation_ == pytest.approx(worst - 0.01)
-    assert model.starts_ == {"projections": np.inf}
+    assert model.init_objectives_ == {"projections": np.inf}
 
 
 def test_a_looser_limit_costs_less_and_units_do_not_matter(X: Any) -> None:
     def fitted(alpha: float, unit: float = 1.0) -> SparseArchetypalNMF:
-        options: dict[str, Any] = {"weight": None, "start": "projections", "sparsity": 14}
+        options: dict[str, Any] = {"weight": None, "init": "projections", "sparsity": 14}
         return SparseArchetypalNMF(3, alpha=alpha * unit, **options).fit(unit * X)
 
     tight, loose = fitted(0.08), fitted(0.16)
@@ -150,15 +154,15 @@ def test_a_looser_limit_costs_less_and_units_do_not_matter(X: Any) -> None:
 
 def test_the_outer_approximation_bounds_it(X: Any) -> None:
     options: dict[str, Any] = {"weight": None, "alpha": 0.1, "sparsity": 9, "mip_time": 2.0}
-    model = SparseArchetypalNMF(3, start="mip", **options).fit(X)
+    model = SparseArchetypalNMF(3, init="mip", **options).fit(X)
     assert 0.0 <= model.bound_ <= model.objective_
-    assert not hasattr(model, "start_guarantee_")
+    assert not hasattr(model, "init_guarantee_")
 
 
 def test_gaps_are_completed_first(X: Any) -> None:
     gaps = np.random.default_rng(0).random(X.shape) < 0.1
     holey = np.where(gaps, np.nan, X)
-    model = SparseArchetypalNMF(3, weight=None, alpha=0.15, start="projections").fit(holey)
+    model = SparseArchetypalNMF(3, weight=None, alpha=0.15, init="projections").fit(holey)
     assert model.feasible_
     filled = model.membership_ @ model.components_
     known = np.sqrt(np.sum(np.where(gaps, 0.0, X - filled) ** 2, axis=1))

@@ -89,7 +89,7 @@ def test_a_swap_that_the_descent_does_not_see() -> None:
     problem, ended = from_projections(1)
     X, objective = problem.rows.X, ended.point.objective
     assert best_swap(X, ended.point.state.H) < 0.95 * objective
-    options: dict[str, Any] = {"sparsity": NONZEROS, "start": "projections", "tol": 1e-8}
+    options: dict[str, Any] = {"sparsity": NONZEROS, "init": "projections", "tol": 1e-8}
     plain = SparseArchetypalNMF(K, swap_trials=0, **options).fit(X)
     searched = SparseArchetypalNMF(K, **options).fit(X)
     assert plain.objective_ == pytest.approx(objective)

@@ -1,11 +1,13 @@
 """Completion methods: geometry, estimators, and recovery of known matrices."""
 
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from thalweg import RobustMatrixCompletion
 from thalweg._rooms import members
@@ -109,11 +111,13 @@ def test_empty_data_give_an_empty_result(method: Any, shape: tuple[int, int], sh
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("parameter", ["tol", "max_iter"])
-@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf])
-def test_invalid_parameters_are_rejected(method: Any, parameter: str, value: float) -> None:
-    with pytest.raises(ParameterError, match=f"{parameter} must be a positive finite"):
-        method(**{parameter: value})
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_invalid_limits_are_rejected(method: Any, value: float) -> None:
+    with pytest.raises(ParameterError, match="tol must be a finite number >= 0"):
+        method(tol=value)
+    for max_iter in (0, value):
+        with pytest.raises(ParameterError, match="max_iter must be a positive finite"):
+            method(max_iter=max_iter)
 
 
 @pytest.mark.parametrize("parameter", ["slack", "incoherence"])
@@ -382,6 +386,30 @@ def test_outliers_of_new_samples_are_found() -> None:
     np.testing.assert_allclose(found.low_rank, clean[200:], atol=0.1)
     assert ((found.outliers != 0.0) | (R[200:] == 0.0)).all()
     assert model.noise_scale_ == pytest.approx(0.01, rel=0.3)
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, RobustMatrixCompletion])
+def test_a_fit_that_stops_at_max_iter_warns(estimator: Any) -> None:
+    rng = np.random.default_rng(24)
+    X = low_rank(24).T + 0.3 * rng.normal(size=(80, 60))
+    X[~gaps(24, X.shape, 0.3)] = np.nan
+    model = estimator(3, max_iter=1, random_state=0)
+    message = f"{estimator.__name__} stopped after max_iter=1 iterations before .* less than tol="
+    for run in (model.fit, model.complete):
+        with pytest.warns(ConvergenceWarning, match=message) as caught:
+            run(X)
+        assert caught[0].filename == __file__
+    assert not model.converged_
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, RobustMatrixCompletion])
+def test_a_tolerance_of_zero_runs_to_max_iter_without_a_warning(estimator: Any) -> None:
+    X = low_rank(25).T + 0.3 * np.random.default_rng(25).normal(size=(80, 60))
+    X[~gaps(25, X.shape, 0.3)] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = estimator(3, tol=0, max_iter=4, random_state=0).fit(X)
+    assert (model.n_iter_, model.converged_) == (4, False)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

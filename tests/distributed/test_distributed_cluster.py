@@ -32,7 +32,7 @@ MODELS = [
     RobustNMF(3, max_iter=3, random_state=0),
     RobustNMF(3, max_iter=2, solver="admm", random_state=0),
     DivergenceNMF(3, max_iter=3, random_state=0),
-    SparseArchetypalNMF(3, start="projections", path=1, max_iter=1, random_state=0),
+    SparseArchetypalNMF(3, init="projections", continuation_steps=1, max_iter=1, random_state=0),
 ]
 
 

@@ -190,11 +190,17 @@ def test_divergence_nmf_of_sparse_counts() -> None:
     assert found.sparse_
 
 
-@pytest.mark.parametrize("start", ["projections", "random", "zero"])
-def test_archetypes_agree_with_fit(start: str) -> None:
+@pytest.mark.parametrize("init", ["projections", "random", "zero"])
+def test_archetypes_agree_with_fit(init: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.dirichlet(np.full(3, 0.3), 1200) @ rng.random((3, 6)) + 0.01 * rng.random((1200, 6))
-    settings: Any = {"start": start, "sparsity": 14, "path": 1, "max_iter": 15, "random_state": 0}
+    settings: Any = {
+        "init": init,
+        "sparsity": 14,
+        "continuation_steps": 1,
+        "max_iter": 15,
+        "random_state": 0,
+    }
     found, alone = (SparseArchetypalNMF(3, **settings) for _ in range(2))
     distributed.fit(found, X, block_size=250)
     alone.fit(X)
@@ -206,7 +212,7 @@ def test_archetypes_agree_with_fit(start: str) -> None:
 
 
 def test_float32_stays_float32(mixed: Array) -> None:
-    archetypes = SparseArchetypalNMF(3, start="zero", path=1, max_iter=3)
+    archetypes = SparseArchetypalNMF(3, init="zero", continuation_steps=1, max_iter=3)
     for model in (RobustOnlineNMF(3), RobustNMF(3, max_iter=3), archetypes):
         distributed.fit(model.set_params(random_state=0), mixed.astype(np.float32), block_size=100)
         assert model.components_.dtype == np.float32

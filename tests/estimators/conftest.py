@@ -25,7 +25,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "PetrelsADMM": [{"init_samples": 32}],
     # The default keeps the best of several starts, which may not depend on the seed, and with
     # more sweeps archetypes leave a given start: the codes of these data do not sum to 1.
-    "SparseArchetypalNMF": [{"start": "samples", "path": 2, "max_iter": 5}],
+    "SparseArchetypalNMF": [{"init": "samples", "continuation_steps": 2, "max_iter": 5}],
 }
 ESTIMATORS = {
     name: cls
@@ -58,8 +58,6 @@ def _maker(variant: tuple[type, dict[str, Any]]) -> Make:
     cls, options = variant
 
     def make(n_components: int = 3, **parameters: Any) -> Any:
-        if "init" in parameters and "init" not in inspect.signature(cls).parameters:
-            parameters["start"] = parameters.pop("init")  # archetypes have starts
         return cls(**{"n_components": n_components, "random_state": 0, **options, **parameters})
 
     make.cls = cls  # type: ignore[attr-defined]

@@ -374,7 +374,7 @@ def test_a_class_as_a_loss() -> None:
     ("cls", "parameter", "expected", "advice"),
     [
         (PetrelsADMM, "init", ["'robust'", "finite array"], "earlier fit"),
-        (SparseArchetypalNMF, "start", ["nonnegative", "(2, 4)"], "Pass components"),
+        (SparseArchetypalNMF, "init", ["nonnegative", "(2, 4)"], "Pass components"),
     ],
 )
 def test_a_start_that_is_no_numbers(

@@ -64,9 +64,8 @@ def test_a_factorisation_has_ten_components(make_nmf: Any) -> None:
 
 
 def test_set_params_and_clone(make_public: Any, X: Array) -> None:
-    first = "init" if "init" in make_public().get_params() else "start"
-    start = {} if make_public.cls.signed else {first: "samples"}
-    model = make_public().set_params(n_components=2, **start)
+    init = {} if make_public.cls.signed else {"init": "samples"}
+    model = make_public().set_params(n_components=2, **init)
     assert model.get_params()["n_components"] == 2
     copy = clone(model.fit(X))
     assert copy.get_params() == model.get_params()
@@ -171,8 +170,7 @@ def test_before_fit_is_a_clear_error(make_public: Any, X: Array) -> None:
 
 def test_fit_does_not_touch_its_parameters(make_public: Any, X: Array) -> None:
     init = np.random.default_rng(0).random((3, X.shape[1]))
-    known = {"init", "start"} & set(make_public().get_params())
-    model = make_public(**({"init": init} if known else {}))
+    model = make_public(**({"init": init} if "init" in make_public().get_params() else {}))
     before = {
         name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in vars(model).items()
     }

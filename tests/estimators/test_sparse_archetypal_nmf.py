@@ -54,20 +54,22 @@ def test_labels_and_codes(X: Array, model: SparseArchetypalNMF) -> None:
 
 
 def test_the_default_is_at_or_below_every_start(X: Array, model: SparseArchetypalNMF) -> None:
-    assert len(model.starts_) == 5
-    for start in ("projections", "robust-projections", "zero", "samples", "random"):
-        single = SparseArchetypalNMF(4, sparsity=0.7, start=start, random_state=0).fit(X)
-        assert single.objective_ == pytest.approx(model.starts_[start])
+    assert len(model.init_objectives_) == 5
+    for init in ("projections", "robust-projections", "zero", "samples", "random"):
+        single = SparseArchetypalNMF(4, sparsity=0.7, init=init, random_state=0).fit(X)
+        assert single.objective_ == pytest.approx(model.init_objectives_[init])
         assert model.objective_ <= single.objective_ * (1 + 1e-9)
-    for options in ({"local_search": False}, {"path": 1}, {"start": X[:4]}):
-        other = SparseArchetypalNMF(4, sparsity=0.7, random_state=0, widening=0, **options).fit(X)
+    for options in ({"local_search": False}, {"continuation_steps": 1}, {"init": X[:4]}):
+        other = SparseArchetypalNMF(
+            4, sparsity=0.7, random_state=0, support_relaxations=0, **options
+        ).fit(X)
         assert model.objective_ <= other.objective_ * (1 + 1e-6)
 
 
 def test_mip_start_keeps_its_time_and_its_sparsity(X: Array) -> None:
-    found = SparseArchetypalNMF(3, sparsity=60, start="mip", mip_time=1.0, random_state=0).fit(X)
+    found = SparseArchetypalNMF(3, sparsity=60, init="mip", mip_time=1.0, random_state=0).fit(X)
     assert np.count_nonzero(found.components_) <= 60
-    assert found.start_ == "mip"
+    assert found.init_ == "mip"
     assert found.objective_ < SparseArchetypalNMF(1, sparsity=20).fit(X).objective_
 
 
@@ -80,7 +82,7 @@ def test_path_is_kept(model: SparseArchetypalNMF) -> None:
 
 
 def test_local_search_moves_nonzeros(X: Array) -> None:
-    options: dict[str, Any] = {"sparsity": 0.5, "start": "projections"}
+    options: dict[str, Any] = {"sparsity": 0.5, "init": "projections"}
     plain = SparseArchetypalNMF(4, local_search=False, **options).fit(X)
     searched = SparseArchetypalNMF(4, **options).fit(X)
     assert plain.n_swaps_ == 0
@@ -90,7 +92,7 @@ def test_local_search_moves_nonzeros(X: Array) -> None:
 
 @pytest.mark.parametrize(("given", "count"), [(0.5, 80), (17, 17), (1.0, 160), (1, 1)])
 def test_sparsity_is_a_number_or_a_share(X: Array, given: Any, count: int) -> None:
-    found = SparseArchetypalNMF(4, sparsity=given, start="projections", path=2).fit(X)
+    found = SparseArchetypalNMF(4, sparsity=given, init="projections", continuation_steps=2).fit(X)
     assert np.count_nonzero(found.components_) <= count
     if count < 160:
         assert np.count_nonzero(found.components_) == count
@@ -99,7 +101,7 @@ def test_sparsity_is_a_number_or_a_share(X: Array, given: Any, count: int) -> No
 def test_weight_moves_archetypes_between_fit_and_hull(X: Array) -> None:
     fits, distances = [], []
     for weight in (0.0, 0.1, 1.0, 30.0):
-        H = SparseArchetypalNMF(4, weight=weight, start="projections").fit(X).components_
+        H = SparseArchetypalNMF(4, weight=weight, init="projections").fit(X).components_
         fits.append(metrics.hull_distance(X, H))
         distances.append(metrics.hull_distance(H, X))
     assert np.all(np.diff(fits) > 0)
@@ -107,8 +109,10 @@ def test_weight_moves_archetypes_between_fit_and_hull(X: Array) -> None:
 
 
 def test_units_do_not_matter(X: Array) -> None:
-    one = SparseArchetypalNMF(3, sparsity=0.6, start="projections", path=3).fit(X)
-    other = SparseArchetypalNMF(3, sparsity=0.6, start="projections", path=3).fit(2.0**20 * X)
+    one = SparseArchetypalNMF(3, sparsity=0.6, init="projections", continuation_steps=3).fit(X)
+    other = SparseArchetypalNMF(3, sparsity=0.6, init="projections", continuation_steps=3).fit(
+        2.0**20 * X
+    )
     np.testing.assert_array_equal(other.components_, 2.0**20 * one.components_)
     assert other.objective_ == pytest.approx(2.0**40 * one.objective_)
 
@@ -116,7 +120,7 @@ def test_units_do_not_matter(X: Array) -> None:
 def test_sparse_data_in_blocks(monkeypatch: pytest.MonkeyPatch, X: Array) -> None:
     monkeypatch.setattr("thalweg.archetypes.data_matrix._BLOCK_ENTRIES", 400)
     thin = np.where(X > 0.4, X, 0.0)
-    options: dict[str, Any] = {"sparsity": 0.5, "start": "projections", "path": 2}
+    options: dict[str, Any] = {"sparsity": 0.5, "init": "projections", "continuation_steps": 2}
     dense = SparseArchetypalNMF(3, **options).fit(thin)
     found = SparseArchetypalNMF(3, **options).fit(sparse.csr_array(thin))
     assert found.objective_ == pytest.approx(dense.objective_, rel=0.05)
@@ -126,7 +130,7 @@ def test_sparse_data_in_blocks(monkeypatch: pytest.MonkeyPatch, X: Array) -> Non
 def test_gaps_are_completed_not_copied(X: Array) -> None:
     gaps = np.random.default_rng(0).random(X.shape) < 0.15
     holey = np.where(gaps, np.nan, X)
-    found = SparseArchetypalNMF(4, start="projections").fit(holey)
+    found = SparseArchetypalNMF(4, init="projections").fit(holey)
     filled = found.decompose(holey).low_rank
     mean = np.broadcast_to(np.nanmean(holey, axis=0), X.shape)
     assert np.mean((filled - X)[gaps] ** 2) < 0.5 * np.mean((mean - X)[gaps] ** 2)
@@ -135,7 +139,9 @@ def test_gaps_are_completed_not_copied(X: Array) -> None:
 def test_memory_is_linear_in_the_data() -> None:
     """Tall data: no matrix of samples by samples is ever made."""
     X = np.random.default_rng(0).random((6000, 30))
-    model = SparseArchetypalNMF(3, sparsity=0.5, start="projections", path=2, max_iter=3)
+    model = SparseArchetypalNMF(
+        3, sparsity=0.5, init="projections", continuation_steps=2, max_iter=3
+    )
     model.fit(X[:50])
     tracemalloc.start()
     try:
@@ -151,11 +157,12 @@ BAD = [
       for s in (0, -1, 161, 0.0, 1.5, np.nan, "few", True)),
     *(("weight", w, ["weight", "0 or more", repr(w), "select_weight"])
       for w in (-1.0, np.inf, np.nan, "big")),
-    ("start", "zeros", ["start", "'projections'", "'zeros'", "Use one of"]),
-    ("start", np.ones((4, 3)), ["start", "(4, 40)", "(4, 3)", "as rows"]),
-    ("start", -np.ones((4, 40)), ["start", "nonnegative", "as rows"]),
-    *(("path", p, ["path", "positive integer", repr(p)]) for p in (0, 1.5)),
-    *(("widening", w, ["widening", "0 or more", repr(w)]) for w in (-1, 0.5)),
+    ("init", "zeros", ["init", "'projections'", "'zeros'", "Use one of"]),
+    ("init", np.ones((4, 3)), ["init", "(4, 40)", "(4, 3)", "as rows"]),
+    ("init", -np.ones((4, 40)), ["init", "nonnegative", "as rows"]),
+    *(("continuation_steps", c, ["continuation_steps", "positive integer", repr(c)])
+      for c in (0, 1.5)),
+    *(("support_relaxations", w, ["support_relaxations", "0 or more", repr(w)]) for w in (-1, 0.5)),
     *(("swap_trials", t, ["swap_trials", "0 or more", repr(t)]) for t in (-1, 0.5, True, None)),
     ("mip_time", 0.0, ["mip_time", "above 0"]),
     ("tol", 0.0, ["tol", "above 0"]),
@@ -181,7 +188,9 @@ def test_negative_data_are_refused_and_can_be_split() -> None:
     X = rng.normal(size=(30, 6))
     with pytest.raises(InputError, match="split them into positive and negative parts"):
         SparseArchetypalNMF(2).fit(X)
-    pipe = make_pipeline(SignSplitter(), SparseArchetypalNMF(2, start="projections", path=2)).fit(X)
+    pipe = make_pipeline(
+        SignSplitter(), SparseArchetypalNMF(2, init="projections", continuation_steps=2)
+    ).fit(X)
     back = pipe[0].inverse_transform(pipe[-1].components_)
     assert back.shape == (2, 6)
     assert (back < 0).any()
@@ -200,7 +209,7 @@ def test_the_triangle_of_5_1_3_has_the_right_zeros() -> None:
         found = SparseArchetypalNMF(3, sparsity=2, weight=weight, random_state=0).fit(X)
         H = found.components_[np.lexsort(found.components_.T)]
         np.testing.assert_array_equal(H > 0, [[False, False], [True, False], [False, True]])
-        dense = SparseArchetypalNMF(3, weight=weight, start="projections").fit(X).components_
+        dense = SparseArchetypalNMF(3, weight=weight, init="projections").fit(X).components_
         assert np.count_nonzero(dense) > 2
 
 
@@ -252,7 +261,7 @@ def test_archetypes_of_faces_are_near_faces(shared_data: Any) -> None:
     distances = []
     for weight in (0.0, 0.4):
         model = SparseArchetypalNMF(
-            10, weight=weight, sparsity=0.4, start="projections", path=3, max_iter=40
+            10, weight=weight, sparsity=0.4, init="projections", continuation_steps=3, max_iter=40
         ).fit(X)
         assert np.count_nonzero(model.components_) == 0.4 * 10 * X.shape[1]
         distances.append(metrics.hull_distance(model.components_, X))
@@ -263,7 +272,7 @@ def test_archetypes_of_faces_are_near_faces(shared_data: Any) -> None:
 
 
 def test_select_weight_has_the_losses_of_folds_by_hand(X: Array) -> None:
-    base = SparseArchetypalNMF(3, start="projections", path=2)
+    base = SparseArchetypalNMF(3, init="projections", continuation_steps=2)
     found = select_weight(base, X, [0.1, 3.0], folds=3, random_state=1)
     assert found.losses.shape == found.errors.shape == (2,)
     assert found.best == (0.1, 3.0)[int(np.argmin(found.losses))]
@@ -277,7 +286,7 @@ def test_select_weight_has_the_losses_of_folds_by_hand(X: Array) -> None:
 
 def test_select_finds_rank_by_the_same_loss() -> None:
     X = archetypal_mixtures(90, 30, 3, spread=0.3, noise=0.01, random_state=1).X
-    base = SparseArchetypalNMF(start="projections", path=2)
+    base = SparseArchetypalNMF(init="projections", continuation_steps=2)
     assert select(base, X, "n_components", [1, 2, 3, 5], folds=3).chosen == 3
     thin = select(base.set_params(n_components=3), X, "sparsity", [0.2, 0.8, 1.0], folds=3)
     assert thin.chosen == 0.8
@@ -296,8 +305,8 @@ def test_select_refuses_nonsense(X: Array) -> None:
     "estimator",
     [
         SignSplitter(),
-        SparseArchetypalNMF(2, path=2, max_iter=5, sparsity=0.8),
-        SparseArchetypalNMF(2, weight=None, alpha=0.5, start="projections", max_iter=5),
+        SparseArchetypalNMF(2, continuation_steps=2, max_iter=5, sparsity=0.8),
+        SparseArchetypalNMF(2, weight=None, alpha=0.5, init="projections", max_iter=5),
     ],
     ids=["splitter", "penalised", "constrained"],
 )

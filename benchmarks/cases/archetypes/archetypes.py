@@ -39,12 +39,12 @@ from thalweg.synthetic import archetypal_mixtures
 K, M = 20, 200
 SEEDS = {0.01: 2, 0.1: 2, 0.5: 2}  # for each noise
 SINGLE: dict[str, dict[str, Any]] = {
-    "zero": {"start": "zero", "path": 1, "local_search": False},
-    "projections": {"start": "projections", "path": 1, "local_search": False},
-    "zero + path": {"start": "zero", "local_search": False},
-    "projections + path": {"start": "projections", "local_search": False},
-    "mip + path": {"start": "mip", "local_search": False},
-    "mip + path + search": {"start": "mip"},
+    "zero": {"init": "zero", "continuation_steps": 1, "local_search": False},
+    "projections": {"init": "projections", "continuation_steps": 1, "local_search": False},
+    "zero + path": {"init": "zero", "local_search": False},
+    "projections + path": {"init": "projections", "local_search": False},
+    "mip + path": {"init": "mip", "local_search": False},
+    "mip + path + search": {"init": "mip"},
     "default": {},
 }
 NEAR, QUIET = 0.1, 0.2
@@ -90,7 +90,7 @@ def _cell(n: int, noise: float, share: float, seed: int, separable: bool) -> dic
             "seconds": time.process_time() - begin,
             "swaps": model.n_swaps_,
         }
-    for name, objective in model.starts_.items():
+    for name, objective in model.init_objectives_.items():
         rows[f"{name} + path + search"] = {"objective": objective}
     return rows
 

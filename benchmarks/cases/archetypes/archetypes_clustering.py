@@ -42,9 +42,9 @@ from thalweg import SparseArchetypalNMF
 
 SHARE, CLOSE = 0.35, 0.02
 STARTS: dict[str, dict[str, Any]] = {
-    "Zero": {"start": "zero", "path": 1, "local_search": False},
-    "MIP": {"start": "mip", "mip_time": 4.0, "local_search": False},
-    "MIP + LS": {"start": "mip", "mip_time": 4.0},
+    "Zero": {"init": "zero", "continuation_steps": 1, "local_search": False},
+    "MIP": {"init": "mip", "mip_time": 4.0, "local_search": False},
+    "MIP + LS": {"init": "mip", "mip_time": 4.0},
     "default": {},
 }
 # [A] Table 3: nonzeros, purity, entropy; Table 6: purity, entropy

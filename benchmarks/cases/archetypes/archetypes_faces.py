@@ -7,7 +7,7 @@ Data
     (80 of ``orl_32x32.npz`` with ``--quick``).
 Settings
     As in ``examples/unmixing.py``: 25 archetypes, weights 0 and 0.4, all entries or 39 % of them
-    ([A]: 4000 of 10304), ``start="projections"``, the path of 8 weights, at most 200 sweeps at
+    ([A]: 4000 of 10304), ``init="projections"``, the path of 8 weights, at most 200 sweeps at
     the last ([A]: the start of the outer approximation).
 Measures
     *likeness*: correlation of an archetype with the face that it is most like, the mean over the

@@ -1,6 +1,7 @@
 """Choose the number of components by cross-validation on hidden entries."""
 
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
@@ -42,7 +43,10 @@ def choose_rank(Z: Array, seed: int) -> int:
     best, best_error, n_worse = 1, np.inf, 0
     for rank in ranks:
         model = RobustMatrixCompletion(rank, random_state=seed)
-        error = _error(model.complete(observed), Z, hidden)
+        with catch_warnings():
+            # Errors can be compared before the fits converge.
+            filterwarnings("ignore", message=".* stopped after max_iter")
+            error = _error(model.complete(observed), Z, hidden)
         if error < _REQUIRED_GAIN * best_error:
             best, best_error, n_worse = rank, error, 0
         else:

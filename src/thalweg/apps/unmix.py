@@ -20,7 +20,7 @@ __all__ = ["unmix"]
 
 _COMPONENTS = 8  # default
 # Default settings that unmix tens of thousands of pixels in seconds.
-_FAST = {"start": "projections", "path": 4, "max_iter": 60}
+_FAST = {"init": "projections", "continuation_steps": 4, "max_iter": 60}
 _NONZERO = 1e-9  # relative to the largest value of the image: smaller entries count as zero
 # Colours of the map, distinguishable with colour vision deficiency; reused for more archetypes.
 _COLOURS = (

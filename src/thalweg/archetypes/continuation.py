@@ -38,7 +38,7 @@ class PathPoint(NamedTuple):
     --------
     >>> import numpy as np
     >>> from thalweg import SparseArchetypalNMF
-    >>> model = SparseArchetypalNMF(2, path=3, random_state=0).fit(np.eye(4))
+    >>> model = SparseArchetypalNMF(2, continuation_steps=3, random_state=0).fit(np.eye(4))
     >>> [round(stop.weight, 3) for stop in model.path_]
     [30.0, 5.477, 1.0]
     """

@@ -5,7 +5,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg._checks import require_positive
+from thalweg._checks import require_nonnegative, require_positive
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed
 from thalweg.completion._singular_vectors import leading, padded, unit
@@ -71,7 +71,8 @@ class FactoredGradientDescent:
     max_iter: int = 1000
 
     def __post_init__(self) -> None:
-        require_positive(step=self.step, tol=self.tol, max_iter=self.max_iter)
+        require_nonnegative(tol=self.tol)
+        require_positive(step=self.step, max_iter=self.max_iter)
         require_positive(slack=self.slack, incoherence=self.incoherence)
         if not 0.0 <= self.outlier_share < 1.0:
             raise ParameterError(

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from thalweg import _kernels
-from thalweg._checks import require_positive
+from thalweg._checks import require_nonnegative, require_positive
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed
 from thalweg.completion._fixed_rank_manifold import (
@@ -75,7 +75,8 @@ class RiemannianCG:
     max_iter: int = 500
 
     def __post_init__(self) -> None:
-        require_positive(tol=self.tol, max_iter=self.max_iter)
+        require_nonnegative(tol=self.tol)
+        require_positive(max_iter=self.max_iter)
 
     def complete(
         self,

@@ -134,7 +134,7 @@ def fit(
 def _unsupported(estimator: Any) -> str:
     supported = ", ".join(cls.__name__ for cls in _RUNS)
     advice = "Its update cannot be merged from blocks of rows: use its fit method."
-    if hasattr(estimator, "start_samples"):  # a tracker
+    if hasattr(estimator, "init_samples"):  # a tracker
         advice = (
             "A tracker needs the samples in order: for independent streams use distributed.track."
         )

@@ -1,39 +1,43 @@
-"""The surface of the methods that complete a whole matrix."""
+"""Base of the estimators that complete a whole matrix."""
 
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from thalweg._checks import check_count, generator
-from thalweg._typing import Array
+from thalweg._typing import Array, Mask
 from thalweg.completion import Completed, Completion
-from thalweg.estimators.base import Factorization, rollback_on_error
+from thalweg.estimators.base import Factorization, rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch, outlier_share
 from thalweg.learning.threads import few_threads
 
-__all__ = ["Completing"]
+__all__ = ["CompletionEstimator"]
 
 
-class Completing(Factorization):
-    """Base of the estimators that need all samples at once to fill their gaps."""
+class CompletionEstimator(Factorization):
+    """Base of the estimators that need all samples at once to fill missing entries."""
 
     signed: ClassVar[bool] = True
+    # the stopping criterion, as a clause that continues with "less than tol"
+    _criterion: ClassVar[str]
 
     n_components: Any
+    max_iter: Any
+    tol: Any
     random_state: Any
 
     def _method(self) -> Completion:
-        """Return the method, its parameters checked."""
+        """Return the method with checked parameters."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from all of X.
+        """Learn from all samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data; ``NaN`` marks gaps.
+            Data; ``NaN`` marks missing entries.
         y : ignored
             Present for scikit-learn.
 
@@ -43,25 +47,29 @@ class Completing(Factorization):
             The fitted estimator.
         """
         with rollback_on_error(self):
-            self._solve(check_data(self, X, reset=True))
+            found = self._solve(check_data(self, X, reset=True))
+        if self._stopped(found):
+            warn_max_iter(self, self._criterion)
         return self
 
     def complete(self, X: Any) -> Array:
-        """Learn from all of X, and return it with its gaps filled.
+        """Learn from all samples, and return them with missing entries filled.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data; ``NaN`` marks gaps.
+            Data; ``NaN`` marks missing entries.
 
         Returns
         -------
         array of shape (n_samples, n_features)
-            X where it was observed, and elsewhere the low-rank part with the codes of the fit.
+            X at observed entries, and elsewhere the low-rank part with the codes of the fit.
         """
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             found = self._solve(X)
+        if self._stopped(found):
+            warn_max_iter(self, self._criterion)
         return filled(X, (found.U @ found.H).T)
 
     def _solve(self, X: Any) -> Completed:
@@ -73,8 +81,13 @@ class Completing(Factorization):
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         self.n_samples_seen_ = X.shape[0]
         self.outlier_share_ = outlier_share(batch, found.R)
-        self._note(batch.V, batch.observed, found)
+        mask = np.ones(batch.V.shape, np.bool_) if batch.observed is None else batch.observed
+        self._publish_residuals(batch.V, mask, found)
         return found
 
-    def _note(self, V: Array, observed: Any, found: Completed) -> None:
-        """Take note of what was found beyond the components."""
+    def _stopped(self, found: Completed) -> bool:
+        """Whether the iteration limit ended the fit, not rounding errors."""
+        return not found.converged and found.n_iter >= self.max_iter
+
+    def _publish_residuals(self, V: Array, mask: Mask, found: Completed) -> None:
+        """Set the attributes that describe the residuals; least squares has none."""

@@ -23,7 +23,7 @@ from thalweg.prox import Prox
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.orthant import Orthant
 
-__all__ = ["Decomposition", "Factorization", "rollback_on_error"]
+__all__ = ["Decomposition", "Factorization", "rollback_on_error", "warn_max_iter"]
 
 # Entries of the data that are encoded at a time: memory beyond the result stays bounded.
 _BLOCK = 2**22
@@ -276,3 +276,36 @@ def rollback_on_error(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+def warn_max_iter(estimator: Any, criterion: str, stacklevel: int = 3) -> None:
+    """Warn that a fit stopped at ``max_iter``, unless ``tol=0`` asks for that.
+
+    Parameters
+    ----------
+    estimator : object
+        With ``max_iter`` and ``tol``.
+    criterion : str
+        The criterion that was not met, as a clause that continues with "less than tol".
+    stacklevel : int
+        Number of frames up to the caller of ``fit``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from thalweg import RobustNMF
+    >>> from thalweg.estimators.base import warn_max_iter
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_max_iter(RobustNMF(max_iter=3), "the objective changed by")
+    >>> print(caught[0].message)
+    RobustNMF stopped after max_iter=3 iterations before the objective changed by less than
+    tol=0.0001. Increase max_iter or tol.
+    """
+    if estimator.tol > 0.0:
+        warnings.warn(
+            f"{type(estimator).__name__} stopped after max_iter={estimator.max_iter} iterations "
+            f"before {criterion} less than tol={estimator.tol:g}. Increase max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,48 +1,53 @@
-"""Riemannian matrix completion as an estimator."""
+"""Matrix completion by Riemannian conjugate gradients, as an estimator."""
 
 from typing import Any
 
-from thalweg._checks import check_count, check_positive
+from thalweg._checks import check_count, check_tol
 from thalweg.completion import Completion
 from thalweg.completion.riemannian_cg import RiemannianCG
 from thalweg.encoders import Encoder
 from thalweg.encoders.least_squares import LeastSquares
-from thalweg.estimators._completion import Completing
+from thalweg.estimators._completion import CompletionEstimator
 
 __all__ = ["LRGeomCG"]
 
 
-class LRGeomCG(Completing):
-    """Fill the gaps of a matrix of low rank, all at once, by least squares.
+class LRGeomCG(CompletionEstimator):
+    """Fill the missing entries of a low-rank matrix by least squares.
 
-    LRGeomCG of Vandereycken (2013): conjugate gradients on the manifold of matrices of a fixed
-    rank, from the entries observed only. It knows no outliers: :class:`thalweg.RPCAGD` does, and
-    :class:`thalweg.PetrelsADMM` for samples that still arrive.
+    Minimises the sum of (x - y)^2 / 2 over the observed entries, for matrices Y of rank
+    ``n_components``, by conjugate gradients on the manifold of these matrices: LRGeomCG of
+    Vandereycken (2013). It has no model of outliers. With outliers use
+    :class:`thalweg.RobustMatrixCompletion` or :class:`thalweg.RPCAGD`, and
+    :class:`thalweg.PetrelsADMM` for a stream.
 
     Parameters
     ----------
     n_components : int, default=10
         Rank of the matrix.
     tol : float, default=1e-8
-        The fit ends when the Riemannian gradient is below this share of the norm of the data.
+        The fit stops when the norm of the Riemannian gradient is at most this share of the norm
+        of the data. 0 runs all ``max_iter`` iterations, unless rounding errors end the line
+        search.
     max_iter : int, default=500
-        Cap on the number of iterations.
+        Maximum number of iterations.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the search for the first singular vectors; it hardly matters.
+        Seed of the iterative singular value decomposition of the initial matrix. The result
+        hardly depends on it.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        Orthonormal basis of the rows, strongest direction first; zero beyond the rank that the
-        shape of the data allows.
+        Orthonormal basis of the subspace, by decreasing singular values; zero rows beyond the
+        rank that the shape of the data allows.
     outlier_share_ : float
-        Share of outliers among the entries observed; always 0 here.
+        Share of outliers among the observed entries; 0, since the model has no outliers.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
-        Whether ``tol`` was reached.
+        Whether the stopping criterion was met.
     n_samples_seen_, n_features_in_ : int
-        Counts.
+        Numbers of samples and features.
 
     References
     ----------
@@ -60,6 +65,8 @@ class LRGeomCG(Completing):
     True
     """
 
+    _criterion = "the relative norm of the gradient was"
+
     def __init__(
         self,
         n_components: int = 10,
@@ -74,8 +81,7 @@ class LRGeomCG(Completing):
         self.random_state = random_state
 
     def _method(self) -> Completion:
-        cap = check_count("max_iter", self.max_iter)
-        return RiemannianCG(check_positive("tol", self.tol), cap)
+        return RiemannianCG(check_tol(self.tol), check_count("max_iter", self.max_iter))
 
     def _encoder(self) -> Encoder:
         return LeastSquares()

@@ -1,14 +1,12 @@
-"""Completion of a whole matrix in spite of outliers."""
+"""Robust completion of a whole matrix, as an estimator."""
 
 from typing import Any
 
-import numpy as np
-
-from thalweg._checks import check_count, check_positive
-from thalweg._typing import Array
+from thalweg._checks import check_count, check_tol
+from thalweg._typing import Array, Mask
 from thalweg.completion import Completed, Completion
 from thalweg.encoders import Encoder
-from thalweg.estimators._completion import Completing
+from thalweg.estimators._completion import CompletionEstimator
 from thalweg.learning.robust_completion import Alternation, code_size, encoder_at
 from thalweg.trackers.noise_scale import truncated_noise_scale
 from thalweg.trackers.petrels_admm import PetrelsADMMTracker
@@ -16,45 +14,49 @@ from thalweg.trackers.petrels_admm import PetrelsADMMTracker
 __all__ = ["RobustMatrixCompletion"]
 
 
-class RobustMatrixCompletion(Completing):
-    """Fill the gaps of a matrix of low rank that has outliers, [T] V-B.
+class RobustMatrixCompletion(CompletionEstimator):
+    """Fill the missing entries of a low-rank matrix with outliers, [T] V-B.
 
-    A robust start from all samples at once, then passes until the subspace stays. A pass rejects
-    outliers sample by sample, as :class:`thalweg.PetrelsADMM` does, and takes every feature to
-    its least squares on the entries kept. Outliers may be of any size; they have to be fewer
-    than about half of the entries observed, or somewhat more if they are no larger than the signal.
+    Minimises the sum of min(e^2, c^2) over the residuals e = x - (codes @ components_) of the
+    observed entries, where c is ``threshold`` times the noise scale. A robust initial subspace is
+    estimated from all samples. Each iteration then rejects the outliers of each sample, as
+    :class:`thalweg.PetrelsADMM` does, and fits every feature by least squares on the remaining
+    entries. Outliers may have any size. They must be fewer than about half of the observed
+    entries, or somewhat more if they are no larger than the signal.
 
     Parameters
     ----------
     n_components : int, default=2
         Rank of the low-rank part.
     outlier_weight : float, default=0.5
-        Weight of the l1 norm of the outliers in the robust fit, in noise levels.
+        Weight of the l1 norm of the outliers in the robust fit, in units of the noise scale.
     threshold : float, default=2.5
-        Distance from the fit beyond which an entry is an outlier, in noise levels.
+        Residual beyond which an entry is an outlier, in units of the noise scale.
     tol : float, default=1e-4
-        The fit ends when a pass turns the subspace by less than this angle, in radians.
+        The fit stops when an iteration rotates the subspace by at most this angle, in radians.
+        0 runs all ``max_iter`` iterations.
     max_iter : int, default=10
-        Cap on the number of passes.
+        Maximum number of iterations.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the start.
+        Seed of the initial subspace.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        Orthonormal basis of the rows; zero beyond the rank that the shape of the data allows.
+        Orthonormal basis of the subspace; zero rows beyond the rank that the shape of the data
+        allows.
     noise_scale_ : float
-        Noise level, from the entries that are no outliers.
+        Standard deviation of the noise, estimated from the entries that are not outliers.
     code_size_ : float
-        Median of the samples' |codes|^2: what codes are likely to be that entries hardly tell.
+        Median squared norm of the codes: the prior variance of codes with few observed entries.
     outlier_share_ : float
-        Share of outliers among the entries observed.
+        Share of outliers among the observed entries.
     n_iter_ : int
-        Number of passes.
+        Number of iterations.
     converged_ : bool
-        Whether ``tol`` was reached.
+        Whether the stopping criterion was met.
     n_samples_seen_, n_features_in_ : int
-        Counts.
+        Numbers of samples and features.
 
     Examples
     --------
@@ -68,6 +70,8 @@ class RobustMatrixCompletion(Completing):
     >>> bool(np.allclose(model.decompose(X).low_rank, clean, atol=1e-2))
     True
     """
+
+    _criterion = "the subspace rotated by"
 
     def __init__(
         self,
@@ -87,8 +91,8 @@ class RobustMatrixCompletion(Completing):
         self.random_state = random_state
 
     def _method(self) -> Completion:
-        tol, passes = check_positive("tol", self.tol), check_count("max_iter", self.max_iter)
-        return Alternation(self._tracker(), tol, passes)
+        max_iter = check_count("max_iter", self.max_iter)
+        return Alternation(self._tracker(), check_tol(self.tol), max_iter)
 
     def _tracker(self) -> PetrelsADMMTracker:
         return PetrelsADMMTracker(
@@ -98,10 +102,8 @@ class RobustMatrixCompletion(Completing):
     def _encoder(self) -> Encoder:
         return encoder_at(self._tracker(), self.components_.T, self.noise_scale_, self.code_size_)
 
-    def _note(self, V: Array, observed: Any, found: Completed) -> None:
-        mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
-        fitted = min(len(found.H), *V.shape) * sum(V.shape)
-        self.noise_scale_ = truncated_noise_scale(
-            (V - found.U @ found.H)[mask], self.threshold, fitted
-        )
+    def _publish_residuals(self, V: Array, mask: Mask, found: Completed) -> None:
+        residual = (V - found.U @ found.H)[mask]
+        n_fitted = min(len(found.H), *V.shape) * sum(V.shape)
+        self.noise_scale_ = truncated_noise_scale(residual, self.threshold, n_fitted)
         self.code_size_ = code_size(found.H, mask)

@@ -1,13 +1,11 @@
 """Base of the estimators that need all samples in each round."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from thalweg.estimators.base import Factorization
+from thalweg.estimators.base import Factorization, warn_max_iter
 from thalweg.learning.progress import Progress
 from thalweg.learning.rounds import RoundState
 
@@ -91,11 +89,6 @@ class RoundsEstimator(Factorization):
 
     def _warned(self, state: RoundState) -> Self:
         """Warn if the rounds stopped at ``max_iter``."""
-        if not state.converged and self.tol > 0.0:
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} rounds before the "
-                f"objective changed by less than tol={self.tol:g}. Increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if not state.converged:
+            warn_max_iter(self, "the objective changed by", stacklevel=4)
         return self

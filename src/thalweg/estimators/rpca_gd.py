@@ -1,28 +1,31 @@
-"""Robust PCA by gradient descent as an estimator."""
+"""Robust PCA by gradient descent on the factors, as an estimator."""
 
 from typing import Any
 
 import numpy as np
 
-from thalweg._checks import check_count, check_positive
+from thalweg._checks import check_count, check_tol
 from thalweg._constants import MAD_TO_STANDARD_DEVIATION
-from thalweg._typing import Array
+from thalweg._typing import Array, Mask
 from thalweg.completion import Completed, Completion
 from thalweg.completion.factored_gradient_descent import FactoredGradientDescent
 from thalweg.encoders import Encoder
 from thalweg.encoders.projected_cs import ProjectedCS
-from thalweg.estimators._completion import Completing
+from thalweg.estimators._completion import CompletionEstimator
 
 __all__ = ["RPCAGD"]
 
-_LIMIT = 3.0  # noise levels from which an entry of a new sample is an outlier
+# Residual beyond which an entry of a new sample is an outlier, in units of the noise scale.
+_THRESHOLD = 3.0
 
 
-class RPCAGD(Completing):
-    """Take a matrix with gaps apart into low rank and outliers, all at once.
+class RPCAGD(CompletionEstimator):
+    """Decompose a matrix with missing entries into a low-rank part and outliers.
 
-    RPCA-GD of Yi, Park, Chen and Caramanis (2016): gradient descent on two factors, between
-    which the largest residuals of rows and columns are taken for outliers.
+    Minimises the sum of (x - y - r)^2 / 2 over the observed entries, for matrices Y of rank
+    ``n_components`` and outliers R with at most a given share of nonzeros in each row and column:
+    RPCA-GD of Yi, Park, Chen and Caramanis (2016). Each iteration takes a gradient step on two
+    factors of Y, and sets R to the largest residuals of each row and column.
 
     Parameters
     ----------
@@ -31,34 +34,37 @@ class RPCAGD(Completing):
     outlier_share : float, default=0.1
         Largest share of outliers in a sample or a feature (alpha), below 1.
     slack : float, default=2.0
-        Factor of that share in the iteration (gamma), at least 1. Their product is the share of
-        entries that may be taken for outliers, and has to stay well below one half.
+        Factor of that share in the iteration (gamma), at least 1. ``slack * outlier_share`` is
+        the share of entries that may be outliers, and must be well below 1/2.
     incoherence : float, default=10.0
-        How much longer than usual a row of a factor may be (mu), at least 1.
+        Bound of the squared norm of a row of a factor, in units of its mean (mu), at least 1.
     step_size : float, default=0.5
-        Step in units of the inverse of the largest singular value.
+        Step size, in units of the inverse of the largest singular value (eta).
     tol : float, default=1e-7
-        The fit ends when the factors move by less than this share of their norm.
+        The fit stops when the factors change by at most this share of their norm. 0 runs all
+        ``max_iter`` iterations.
     max_iter : int, default=1000
-        Cap on the number of iterations.
+        Maximum number of iterations.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the search for the first singular vectors; it hardly matters.
+        Seed of the iterative singular value decomposition of the initial matrix. The result
+        hardly depends on it.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        Orthonormal basis of the rows, strongest direction first; zero beyond the rank that the
-        shape of the data allows.
+        Orthonormal basis of the subspace, by decreasing singular values; zero rows beyond the
+        rank that the shape of the data allows.
     noise_scale_ : float
-        Level of noise, from the median residual; outliers of new samples are told by it.
+        Standard deviation of the noise, estimated from the median residual. In new samples,
+        residuals beyond three times this value are outliers.
     outlier_share_ : float
-        Share of outliers among the entries observed.
+        Share of outliers among the observed entries.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
-        Whether ``tol`` was reached.
+        Whether the stopping criterion was met.
     n_samples_seen_, n_features_in_ : int
-        Counts.
+        Numbers of samples and features.
 
     References
     ----------
@@ -76,6 +82,8 @@ class RPCAGD(Completing):
     >>> bool(np.allclose(low_rank, clean, atol=1e-3))
     True
     """
+
+    _criterion = "the factors changed by"
 
     def __init__(
         self,
@@ -104,15 +112,14 @@ class RPCAGD(Completing):
             self.slack,
             self.incoherence,
             self.step_size,
-            check_positive("tol", self.tol),
+            check_tol(self.tol),
             check_count("max_iter", self.max_iter),
         )
 
     def _encoder(self) -> Encoder:
-        return ProjectedCS(_LIMIT, noise_scale=self.noise_scale_)
+        return ProjectedCS(_THRESHOLD, noise_scale=self.noise_scale_)
 
-    def _note(self, V: Array, observed: Any, found: Completed) -> None:
-        observed = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
-        residual = np.abs(V - found.U @ found.H)[observed]
+    def _publish_residuals(self, V: Array, mask: Mask, found: Completed) -> None:
+        residual = np.abs(V - found.U @ found.H)[mask]
         median = float(np.median(residual)) if residual.size else 0.0
         self.noise_scale_ = MAD_TO_STANDARD_DEVIATION * median

@@ -33,7 +33,7 @@ class Selection(NamedTuple):
     >>> from thalweg import SparseArchetypalNMF, select_weight
     >>> from thalweg.synthetic import archetypal_mixtures
     >>> X = archetypal_mixtures(60, 20, 3, spread=0.3, noise=0.05, random_state=0).X
-    >>> model = SparseArchetypalNMF(3, start="projections", path=3)
+    >>> model = SparseArchetypalNMF(3, init="projections", continuation_steps=3)
     >>> found = select_weight(model, X, [0.1, 1.0, 30.0], folds=3)
     >>> found.chosen >= found.best
     True
@@ -86,7 +86,7 @@ def select(
     >>> from thalweg import SparseArchetypalNMF, select
     >>> from thalweg.synthetic import archetypal_mixtures
     >>> X = archetypal_mixtures(80, 30, 3, spread=0.3, noise=0.01, random_state=0).X
-    >>> model = SparseArchetypalNMF(start="projections", path=3)
+    >>> model = SparseArchetypalNMF(init="projections", continuation_steps=3)
     >>> select(model, X, "n_components", [1, 2, 3, 4], folds=4).chosen
     3
     """
@@ -145,7 +145,8 @@ def select_weight(
     >>> from thalweg import SparseArchetypalNMF, select_weight
     >>> from thalweg.synthetic import archetypal_mixtures
     >>> X = archetypal_mixtures(60, 20, 3, random_state=0).X
-    >>> found = select_weight(SparseArchetypalNMF(3, start="projections", path=2), X, folds=2)
+    >>> model = SparseArchetypalNMF(3, init="projections", continuation_steps=2)
+    >>> found = select_weight(model, X, folds=2)
     >>> len(found.losses)
     9
     """

@@ -44,7 +44,7 @@ _TRIED = ("projections", "robust-projections", "zero", "samples", "random")
 _LARGE, _WIDENED = 2**25, 3
 # Attributes that not every fit has.
 _SOMETIMES = (
-    *("history_", "bound_", "gap_", "start_guarantee_", "feasible_", "violation_"),
+    *("history_", "bound_", "gap_", "init_guarantee_", "feasible_", "violation_"),
     *("path_", "stationarity_", "n_swaps_"),
 )
 # Sweeps after which starts of the outer approximation are compared.
@@ -75,19 +75,19 @@ class SparseArchetypalNMF(Factorization):
         :func:`thalweg.select_weight`. None is the constrained form, with ``alpha``.
     alpha : float or None, default=None
         With ``weight=None``: how far a sample may be from the hull of the archetypes, in the
-        units of the data. ``path``, ``widening`` and ``swap_trials`` are not used then, except
-        that data with gaps are completed along a path to a weight of 1 first.
-    start : str or array of shape (n_components, n_features), default="auto"
+        units of the data. ``continuation_steps``, ``support_relaxations`` and ``swap_trials`` are
+        not used then, except that data with gaps are completed along a path to a weight of 1 first.
+    init : str or array of shape (n_components, n_features), default="auto"
         Where to begin. ``"projections"`` are extreme samples, one after the other projected out;
         ``"robust-projections"`` means of samples next to these; ``"samples"`` and ``"random"``
         are samples and numbers by chance; ``"zero"`` lets archetypes split off one by one;
         ``"mip"`` is the outer approximation of [A] by integer programming, within ``mip_time``.
         ``"auto"`` tries all of these but the last, on very large data the first two, widens the
         best ones, and keeps the lowest objective. An array is taken as it is, without the path.
-    path : int, default=8
+    continuation_steps : int, default=8
         Number of weights from 30 down to ``weight``, each problem begun at the last solution.
         1 goes to ``weight`` at once.
-    widening : int, default=5
+    support_relaxations : int, default=5
         For ``"auto"``: how often the three best solutions may have more nonzeros for a while, and
         are then brought back to ``sparsity``. What is not better is not kept. 0 leaves it out.
     local_search : bool, default=True
@@ -98,7 +98,7 @@ class SparseArchetypalNMF(Factorization):
         by the share ``tol``. They are chosen by their change with both fixed. As many as
         nonzeros times zeros try all; 0 leaves it out.
     mip_time : float, default=60.0
-        Seconds for the integer programs of ``start="mip"``.
+        Seconds for the integer programs of ``init="mip"``.
     tol : float, default=1e-5
         The fit ends when a step would change the components by less than this share.
     max_iter : int, default=1000
@@ -134,9 +134,9 @@ class SparseArchetypalNMF(Factorization):
         are the ones that came nearest to it; there may be others.
     violation_ : float
         With ``feasible_``: by how much the farthest sample is beyond ``alpha``, 0 if it is not.
-    start_ : str
+    init_ : str
         The start that was kept.
-    starts_ : dict of str to float
+    init_objectives_ : dict of str to float
         The objective that each start led to; inf for one that led to no feasible components.
     n_iter_, n_swaps_ : int
         Sweeps of all starts; places that nonzeros changed on the path that was kept. The second
@@ -144,13 +144,13 @@ class SparseArchetypalNMF(Factorization):
     outlier_share_ : float
         0: this model has no outliers.
     bound_ : float
-        Only with ``start="mip"`` and data without gaps: a lower bound on |components - hull|^2 for
+        Only with ``init="mip"`` and data without gaps: a lower bound on |components - hull|^2 for
         all components with ``sparsity`` nonzeros, [A] (22). So no fit has an objective below
         ``weight * bound_``, or below ``bound_`` with ``weight=None``.
     gap_ : float
         With ``bound_``: how far it is from the best components found for (22), relative to their
         value. 0 if they are the best ones.
-    start_guarantee_ : float
+    init_guarantee_ : float
         With ``bound_`` and a weight: Proposition 5 of [A], a bound on
         (objective_ - minimum) / objective_ from the start; inf if ``bound_`` is 0. See Notes.
     history_ : list of Progress
@@ -203,9 +203,9 @@ class SparseArchetypalNMF(Factorization):
         sparsity: float | None = None,
         weight: float | None = 1.0,
         alpha: float | None = None,
-        start: Any = "auto",
-        path: int = 8,
-        widening: int = 5,
+        init: Any = "auto",
+        continuation_steps: int = 8,
+        support_relaxations: int = 5,
         local_search: bool = True,
         swap_trials: int = 20,
         mip_time: float = 60.0,
@@ -219,9 +219,9 @@ class SparseArchetypalNMF(Factorization):
         self.sparsity = sparsity
         self.weight = weight
         self.alpha = alpha
-        self.start = start
-        self.path = path
-        self.widening = widening
+        self.init = init
+        self.continuation_steps = continuation_steps
+        self.support_relaxations = support_relaxations
         self.local_search = local_search
         self.swap_trials = swap_trials
         self.mip_time = mip_time
@@ -272,7 +272,7 @@ class SparseArchetypalNMF(Factorization):
             if self.weight is None:
                 return self._constrained(problem, runs, observed)
             ran = [run(problem, partial(refilled, observed), self._note) for run in runs]
-            self.starts_ = {run.name: run.ended.point.objective for run in ran}
+            self.init_objectives_ = {run.name: run.ended.point.objective for run in ran}
             ran.sort(key=lambda run: run.ended.point.objective)
             if len(ran) > 1:
                 best = [self._widened(run, problem) for run in ran[:_WIDENED]]
@@ -293,12 +293,14 @@ class SparseArchetypalNMF(Factorization):
                 state = ended.point.state
             limits = (alpha, problem.nonzeros, descent)
             found[name] = solve_constrained(rows[name], state, *limits, self._note)
-        self.starts_ = {n: one.distance if one.feasible else np.inf for n, one in found.items()}
-        self.start_ = min(found, key=lambda name: found[name].rank)
-        best = found[self.start_]
+        self.init_objectives_ = {
+            n: one.distance if one.feasible else np.inf for n, one in found.items()
+        }
+        self.init_ = min(found, key=lambda name: found[name].rank)
+        best = found[self.init_]
         # what is kept is what was shown last
         self._note(problem.at(best.state)._replace(objective=best.distance))
-        self._keep_state(rows[self.start_], best.state)
+        self._keep_state(rows[self.init_], best.state)
         self.feasible_, self.violation_ = best.feasible, max(0.0, best.worst - alpha)
         return self._certified(problem.weight if observed is None else None)
 
@@ -308,7 +310,7 @@ class SparseArchetypalNMF(Factorization):
         if certificate is not None and weight is not None:
             self.bound_, self.gap_ = certificate.bound, certificate.gap
             if self.weight is not None:
-                self.start_guarantee_ = certificate.guarantee(weight, self.objective_)
+                self.init_guarantee_ = certificate.guarantee(weight, self.objective_)
         return self
 
     def _encoder(self) -> Encoder:
@@ -339,7 +341,9 @@ class SparseArchetypalNMF(Factorization):
         if problem.nonzeros is None:
             return run
         problem = replace(problem, rows=run.rows)
-        found = relax_support(problem, run.ended, self._descent(), self.widening, self._note)
+        found = relax_support(
+            problem, run.ended, self._descent(), self.support_relaxations, self._note
+        )
         stops = run.stops + tuple(PathPoint.of(problem, ended) for ended in found[1:])
         return run._replace(ended=found[-1], stops=stops)
 
@@ -372,7 +376,7 @@ class SparseArchetypalNMF(Factorization):
     def _keep(self, run: Run) -> None:
         self._keep_state(run.rows, run.ended.point.state)
         self.path_ = run.stops
-        self.start_ = run.name
+        self.init_ = run.name
         self.stationarity_ = run.ended.residual
         self.n_swaps_ = sum(stop.swaps for stop in run.stops)
 
@@ -423,20 +427,22 @@ class SparseArchetypalNMF(Factorization):
     def _runs(self, problem: Problem, k: int) -> list[Planned]:
         """Return the starts to try, each with its path; all parameters are checked here."""
         check_callback(self.callback)
-        path = Continuation(check_count("path", self.path), self._descent())
+        path = Continuation(
+            check_count("continuation_steps", self.continuation_steps), self._descent()
+        )
         check_positive("mip_time", self.mip_time)
-        check_whole("widening", self.widening)
+        check_whole("support_relaxations", self.support_relaxations)
         search = self._search()
         rng = generator(self.random_state)
-        if not isinstance(self.start, str):
-            H = given_components("start", self.start, (k, problem.rows.shape[1]))
+        if not isinstance(self.init, str):
+            H = given_components("init", self.init, (k, problem.rows.shape[1]))
             once = replace(path, count=1)  # a large weight would pull it away
             return [
                 Planned(
                     "given", once, search, partial(initialisation.from_archetypes, problem.rows, H)
                 )
             ]
-        name = choose("start", self.start, _STARTS)
+        name = choose("init", self.init, _STARTS)
         if name != "auto":
             return [Planned(name, path, search, partial(self._start, name, problem, k, rng))]
         return list(self._automatic(problem, k, path, search, rng))
