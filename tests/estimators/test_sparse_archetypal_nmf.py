@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.exceptions import SkipTestWarning
+from sklearn.exceptions import ConvergenceWarning, SkipTestWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -165,7 +165,7 @@ BAD = [
     *(("support_relaxations", w, ["support_relaxations", "0 or more", repr(w)]) for w in (-1, 0.5)),
     *(("swap_trials", t, ["swap_trials", "0 or more", repr(t)]) for t in (-1, 0.5, True, None)),
     ("mip_time", 0.0, ["mip_time", "above 0"]),
-    ("tol", 0.0, ["tol", "above 0"]),
+    ("tol", -1.0, ["tol", "0 or more", "-1.0"]),
     ("max_iter", 0, ["max_iter", "positive integer"]),
     ("n_components", 0, ["n_components", "positive integer"]),
     ("n_components", 61, ["n_components", "n_samples = 60", "61", "take fewer"]),
@@ -181,6 +181,33 @@ def test_bad_parameters(X: Array, parameter: str, value: Any, parts: list[str]) 
     assert -1 not in places, str(caught.value)
     assert places == sorted(places)
     assert not hasattr(model, "components_")
+
+
+@pytest.mark.parametrize("options", [{}, {"init": "auto"}, {"weight": None, "alpha": 0.01}])
+def test_a_fit_that_stops_at_max_iter_warns(X: Array, options: dict[str, Any]) -> None:
+    model = SparseArchetypalNMF(
+        4, **{"init": "samples", "max_iter": 2, "random_state": 0, **options}
+    )
+    with pytest.warns(ConvergenceWarning, match="stopped after max_iter=2 iterations") as caught:
+        model.fit(X)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(tol=0).fit(X)
+
+
+def test_a_tolerance_of_zero_runs_to_max_iter(X: Array) -> None:
+    options: dict[str, Any] = {"init": "projections", "continuation_steps": 1, "max_iter": 40}
+    model = SparseArchetypalNMF(2, tol=0, **options).fit(X)
+    assert model.n_iter_ == 40
+    assert SparseArchetypalNMF(2, tol=0.1, **options).fit(X).n_iter_ < 40
+
+
+def test_a_converged_fit_does_not_warn(X: Array) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SparseArchetypalNMF(4, sparsity=0.7, random_state=0).fit(X)
+        SparseArchetypalNMF(4, weight=None, alpha=1.0, init="projections").fit(X)
 
 
 def test_negative_data_are_refused_and_can_be_split() -> None:

@@ -80,7 +80,7 @@ def solve_constrained(
     state = state._replace(H=nearest_sparse(state.H, nonzeros))
     _with_the_descent(search, state, descent, callback)
     _with_codes_held(search, search.best.state, descent.max_sweeps, callback)
-    return search.best
+    return search.best._replace(converged=search.done)
 
 
 def _with_the_descent(

@@ -42,6 +42,8 @@ class ConstrainedResult(NamedTuple):
         D(H, X), the objective.
     worst : float
         Largest distance of a sample from the hull of the archetypes.
+    converged : bool
+        Whether the duality gap is small; False if the iteration limit was reached.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class ConstrainedResult(NamedTuple):
     feasible: bool
     distance: float
     worst: float
+    converged: bool = False
 
     @property
     def rank(self) -> tuple[bool, float]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from thalweg._checks import generator
 from thalweg._typing import Array
 from thalweg.archetypes import DataMatrix
 from thalweg.distributed._executors import Executor
@@ -131,8 +132,9 @@ def run(estimator: Any, executor: Executor, plan: Plan) -> None:
     own = estimator.callback
     estimator.callback = _both(own, plan.callback)
     try:
-        planned = estimator.plan_rows(BlockRows(None, executor, surveys))
-        estimator.fit_rows(*planned, None, dtype)
+        rows = BlockRows(None, executor, surveys)
+        learner = estimator.make_learner(rows.shape[0])
+        estimator.run_learner(learner, rows, None, generator(estimator.random_state), dtype)
     finally:
         estimator.callback = own
 

@@ -49,7 +49,7 @@ class CompletionEstimator(Factorization):
         with rollback_on_error(self):
             found = self._solve(check_data(self, X, reset=True))
         if self._stopped(found):
-            warn_max_iter(self, self._criterion)
+            warn_max_iter(self, f"{self._criterion} less than tol={self.tol:g}")
         return self
 
     def complete(self, X: Any) -> Array:
@@ -69,7 +69,7 @@ class CompletionEstimator(Factorization):
             X = check_data(self, X, reset=True)
             found = self._solve(X)
         if self._stopped(found):
-            warn_max_iter(self, self._criterion)
+            warn_max_iter(self, f"{self._criterion} less than tol={self.tol:g}")
         return filled(X, (found.U @ found.H).T)
 
     def _solve(self, X: Any) -> Completed:

@@ -286,7 +286,7 @@ def warn_max_iter(estimator: Any, criterion: str, stacklevel: int = 3) -> None:
     estimator : object
         With ``max_iter`` and ``tol``.
     criterion : str
-        The criterion that was not met, as a clause that continues with "less than tol".
+        The criterion that was not met, as a clause.
     stacklevel : int
         Number of frames up to the caller of ``fit``.
 
@@ -297,15 +297,15 @@ def warn_max_iter(estimator: Any, criterion: str, stacklevel: int = 3) -> None:
     >>> from thalweg.estimators.base import warn_max_iter
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     warn_max_iter(RobustNMF(max_iter=3), "the objective changed by")
+    ...     warn_max_iter(RobustNMF(max_iter=3), "the objective changed by less than tol")
     >>> print(caught[0].message)
-    RobustNMF stopped after max_iter=3 iterations before the objective changed by less than
-    tol=0.0001. Increase max_iter or tol.
+    RobustNMF stopped after max_iter=3 iterations before the objective changed by less than tol.
+    Increase max_iter.
     """
     if estimator.tol > 0.0:
         warnings.warn(
             f"{type(estimator).__name__} stopped after max_iter={estimator.max_iter} iterations "
-            f"before {criterion} less than tol={estimator.tol:g}. Increase max_iter or tol.",
+            f"before {criterion}. Increase max_iter.",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )

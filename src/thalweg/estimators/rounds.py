@@ -90,5 +90,7 @@ class RoundsEstimator(Factorization):
     def _warned(self, state: RoundState) -> Self:
         """Warn if the rounds stopped at ``max_iter``."""
         if not state.converged:
-            warn_max_iter(self, "the objective changed by", stacklevel=4)
+            warn_max_iter(
+                self, f"the objective changed by less than tol={self.tol:g}", stacklevel=4
+            )
         return self
