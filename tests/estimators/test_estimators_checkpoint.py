@@ -257,7 +257,7 @@ def test_a_run_does_not_go_on_with_other_parameters(X, tmp_path):
     RobustOnlineNMF(3, random_state=0).fit_stream(stream, checkpoint=folder)
     for other, told in [
         (RobustOnlineNMF(4, random_state=0), "n_components must be 3 as in .*, got 4"),
-        (RobustOnlineNMF(3, random_state=0, init=np.eye(3, 20)), "init must be random .*<array"),
+        (RobustOnlineNMF(3, random_state=0, init=np.eye(3, 20)), "init must be auto .*<array"),
         (thalweg.OnlineNMF(3, random_state=0), "must be RobustOnlineNMF as in .*, got OnlineNMF"),
     ]:
         with pytest.raises(ParameterError, match=told):

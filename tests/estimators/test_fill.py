@@ -91,7 +91,7 @@ def test_codes_solve_the_problem_they_are_said_to(name, loss):
     X = low_rank(300, 12, 4) + 0.1 * np.random.default_rng(1).random((300, 12))
     Y, hidden = with_gaps(X, 0.6)
     model = ESTIMATORS[name](4).fit(Y)
-    knee = getattr(model, "outlier_weight_", getattr(getattr(model, "loss_", None), "alpha", 0.0))
+    knee = getattr(model, "outlier_weight_", getattr(getattr(model, "loss_", None), "delta", 0.0))
     model.set_params(tol=1e-9)
     filled = model.fill(Y)
     assert np.array_equal(filled[~hidden], X[~hidden])

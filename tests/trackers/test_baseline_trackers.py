@@ -71,7 +71,9 @@ def test_errors_of_long_samples_are_of_some_entries(tracker: Any) -> None:
 
 @DTYPES
 @pytest.mark.parametrize(
-    "tracker", [GrouseTracker(), GrastaTracker(max_iter=5), RosetaTracker(max_iter=5)], ids=str
+    "tracker",
+    [GrouseTracker(), GrastaTracker(max_inner_iter=5), RosetaTracker(max_inner_iter=5)],
+    ids=str,
 )
 @pytest.mark.parametrize("fault", [0.0, 0.01])
 def test_bases_stay_orthonormal_over_many_samples(tracker: Any, dtype: Any, fault: float) -> None:
@@ -94,7 +96,7 @@ def test_bases_stay_orthonormal_over_many_samples(tracker: Any, dtype: Any, faul
         (GrouseTracker, {"rate": 0.0}),
         (GrastaTracker, {"step_size": "greedy"}),
         (GrastaTracker, {"rho": -1.0}),
-        (GrastaTracker, {"max_iter": 0}),
+        (GrastaTracker, {"max_inner_iter": 0}),
         (RosetaTracker, {"rate": float("nan")}),
         (RosetaTracker, {"tol": -1e-3}),
         (OnlineRobustPCATracker, {"lambda1": -1.0}),
@@ -155,7 +157,7 @@ def test_estimators_refuse_parameters_without_meaning() -> None:
     X = subspace_stream(50, 20, 2, random_state=1).X
     for model, name in [
         (grouse.Grouse(step_size="full"), "step_size"),
-        (grasta.Grasta(max_iter=0), "max_iter"),
+        (grasta.Grasta(max_inner_iter=0), "max_inner_iter"),
         (roseta.Roseta(rate=-1.0), "rate"),
         (online_robust_pca.OnlineRobustPCA(sweeps=1.5), "sweeps"),
     ]:
@@ -166,16 +168,16 @@ def test_estimators_refuse_parameters_without_meaning() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        grasta.Grasta(2, tol=0.0, max_iter=7, random_state=0),
-        roseta.Roseta(2, tol=0.0, max_iter=7, random_state=0),
-        online_robust_pca.OnlineRobustPCA(2, tol=0.0, max_iter=7, random_state=0),
+        grasta.Grasta(2, tol=0.0, max_inner_iter=7, random_state=0),
+        roseta.Roseta(2, tol=0.0, max_inner_iter=7, random_state=0),
+        online_robust_pca.OnlineRobustPCA(2, tol=0.0, max_inner_iter=7, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )
 def test_without_a_tolerance_all_iterations_are_done(model: Any) -> None:
     X = subspace_stream(100, 20, 2, random_state=1).X
     few = model.fit(X).components_
-    more = model.set_params(max_iter=8).fit(X).components_
+    more = model.set_params(max_inner_iter=8).fit(X).components_
     assert np.isfinite(few).all()
     assert not np.array_equal(few, more)
     with pytest.raises(ParameterError, match="tol must be a finite number >= 0"):

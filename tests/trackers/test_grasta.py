@@ -37,7 +37,7 @@ def least_absolute(U: Array, v: Array, observed: Array) -> tuple[float, Array]:
 def test_codes_have_the_least_absolute_residual(seed: int) -> None:
     U, v, observed = sample(seed)
     best, _ = least_absolute(U, v, observed)
-    exact = GrastaTracker(tol=1e-9, max_iter=5000)
+    exact = GrastaTracker(tol=1e-9, max_inner_iter=5000)
     codes = exact.encoder(exact.init(U)).encode(v, U, observed=observed)
     assert codes.solved.all()
     assert codes.loss[0] == pytest.approx(best, rel=1e-6)
@@ -53,7 +53,7 @@ def test_codes_have_the_least_absolute_residual(seed: int) -> None:
 def test_a_step_follows_the_geodesic_of_the_multipliers(seed: int) -> None:
     U, v, observed = sample(seed)
     _, slope = least_absolute(U, v, observed)
-    tracker = GrastaTracker("constant", 0.2, tol=1e-9, max_iter=5000)
+    tracker = GrastaTracker("constant", 0.2, tol=1e-9, max_inner_iter=5000)
     state, track = tracker.step(tracker.init(U), v, observed)
     # the first sample has the mean length, and the slope is relative to its largest norm
     angle = 0.2 * np.linalg.norm(slope) / np.sqrt(observed.sum())
@@ -102,7 +102,7 @@ def test_a_subspace_is_found_through_gaps_and_outliers(
 def test_outliers_are_found_in_place_and_size(seed: int) -> None:
     U, V, observed = planted(seed, 500, 0.0)
     clean = planted(seed, 500, 0.0, share=0.0)[1]
-    _, track = GrastaTracker(tol=1e-6, max_iter=500).step(GrastaTracker().init(U), V, observed)
+    _, track = GrastaTracker(tol=1e-6, max_inner_iter=500).step(GrastaTracker().init(U), V, observed)
     wrong = np.where(observed, np.abs(track.R - (V - clean)), 0.0)[:, -100:]
     assert wrong.max() < 1e-3 * np.abs(V - clean).max()
 

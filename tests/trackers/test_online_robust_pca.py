@@ -39,7 +39,7 @@ def ridge_of_basis(tracker: OnlineRobustPCATracker, state: SurrogateState) -> fl
 def test_codes_and_outliers_are_the_minimum(seed: int, weights: Any) -> None:
     U, V, observed = planted(seed, 1, noise=0.3, F=20, K=3)
     U = U @ np.random.default_rng(seed).normal(size=(3, 3))  # not orthonormal
-    tracker = OnlineRobustPCATracker(*weights, tol=1e-10, max_iter=20000)
+    tracker = OnlineRobustPCATracker(*weights, tol=1e-10, max_inner_iter=20000)
     state, track = tracker.step(tracker.init(U), V, observed)
     there, length = observed[:, 0], np.sqrt(20) * np.median(np.abs(V[observed]))
     lambda1, lambda2 = (20**-0.5 if weight is None else weight for weight in weights)

@@ -36,7 +36,7 @@ def fit(U: Array, v: Array, observed: Array) -> tuple[float, Array, Array]:
 def test_codes_have_the_least_absolute_residual(seed: int) -> None:
     U, v, observed = sample(seed)
     best, h, _ = fit(U, v, observed)
-    _, track = RosetaTracker(tol=1e-9, max_iter=20000).step(RosetaTracker().init(U), v, observed)
+    _, track = RosetaTracker(tol=1e-9, max_inner_iter=20000).step(RosetaTracker().init(U), v, observed)
     assert np.abs(track.R).sum() == pytest.approx(best, rel=1e-6)
     np.testing.assert_allclose(track.H[:, 0], h, rtol=0, atol=1e-4)
     np.testing.assert_allclose(track.R[observed], (v - U @ track.H)[observed], rtol=0, atol=1e-12)
@@ -53,7 +53,7 @@ def test_a_step_is_the_proximal_point_of_the_augmented_lagrangian(seed: int) -> 
     moved = (U - W) @ h  # v - W h - s, as v = U h + s
     lagrangian = y @ moved + mu / 2 * cp.sum_squares(moved) + cp.sum_squares(W - U) / 2
     cp.Problem(cp.Minimize(lagrangian)).solve(solver=cp.CLARABEL)
-    state, _ = RosetaTracker(3.0, tol=1e-9, max_iter=20000).step(
+    state, _ = RosetaTracker(3.0, tol=1e-9, max_inner_iter=20000).step(
         RosetaTracker().init(U), v, observed
     )
     assert subspace_error(state.U.T, W.value.T) < 1e-5
@@ -95,7 +95,7 @@ def test_a_subspace_that_jumps_is_found_again(seed: int) -> None:
 def test_samples_with_large_codes_turn_the_basis_less() -> None:
     """The angle is atan(y h / (1 + mu h^2)): past h = mu^-1/2 it falls."""
     U, v, observed = sample(0)
-    tracker = RosetaTracker(70.0, tol=1e-9, max_iter=20000)
+    tracker = RosetaTracker(70.0, tol=1e-9, max_inner_iter=20000)
     start, _ = tracker.step(tracker.init(U), v, observed)
     once, _ = tracker.step(start, v, observed)
     far, _ = tracker.step(start, v + 3 * start.U @ (start.U.T @ v), observed)

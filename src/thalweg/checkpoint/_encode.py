@@ -46,8 +46,14 @@ def _encode_list(value: list[Any], place: str, arrays: Arrays) -> Any:
     name = _classes.record_name(value[0]) if len(kinds) == 1 else None
     if name is None:
         return [encode(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
-    columns = zip(value[0]._fields, map(list, zip(*value, strict=True)), strict=True)
-    fields = {field: encode(column, f"{place}.{field}", arrays) for field, column in columns}
+    columns = dict(zip(value[0]._fields, map(list, zip(*value, strict=True)), strict=True))
+    defaults = value[0]._field_defaults
+    fields = {
+        field: encode(column, f"{place}.{field}", arrays)
+        for field, column in columns.items()
+        # a column of defaults is left out
+        if field not in defaults or any(item is not defaults[field] for item in column)
+    }
     return {"is": "records", "class": name, "fields": fields}
 
 

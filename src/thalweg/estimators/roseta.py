@@ -33,7 +33,7 @@ class Roseta(Tracking):
     tol : float, default=1e-3
         ADMM stops if loss and dual differ by at most this share of the loss. With 0, all
         iterations are done.
-    max_iter : int, default=200
+    max_inner_iter : int, default=200
         Maximum number of ADMM iterations for each sample while learning; :meth:`transform` uses 20
         times as many.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"
@@ -91,7 +91,7 @@ class Roseta(Tracking):
         rate: float = 16.0,
         rho: float = 1.8,
         tol: float = 1e-3,
-        max_iter: int = 200,
+        max_inner_iter: int = 200,
         init: Any = "robust",
         init_samples: Any = "auto",
         on_jump: str = "note",
@@ -104,7 +104,7 @@ class Roseta(Tracking):
         self.rate = rate
         self.rho = rho
         self.tol = tol
-        self.max_iter = max_iter
+        self.max_inner_iter = max_inner_iter
         self.init = init
         self.init_samples = init_samples
         self.on_jump = on_jump

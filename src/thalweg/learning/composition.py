@@ -68,5 +68,7 @@ class Composition(OnlineLearner):
         # a loss may be infinite where the model is 0
         draw = scaled_dictionary if hasattr(self.dictionary_update, "loss") else random_dictionary
         nothing = np.empty((batch.V.shape[0], 0))
-        W = draw(self.initial, nothing, self.n_components, batch, constraint, rng)
+        automatic = isinstance(self.initial, str) and self.initial == "auto"
+        initial = "random" if automatic else self.initial
+        W = draw(initial, nothing, self.n_components, batch, constraint, rng)
         return OnlineState(W, None, empty_prior(self.n_components), form)

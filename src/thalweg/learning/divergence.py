@@ -86,7 +86,7 @@ class DivergenceModel:
     >>> from thalweg.prox.orthant import Orthant
     >>> model = DivergenceModel(2, KL(), Orthant(), L2Ball(), np.empty((4, 0)))
     >>> model.encoder(KL(), DataForm(sparse=True)).name
-    'counts'
+    'sparse-kl'
     """
 
     n_components: int

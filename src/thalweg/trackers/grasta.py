@@ -42,7 +42,7 @@ class GrastaTracker:
     tol : float
         ADMM stops if loss and dual differ by at most this share of the loss. With 0, all
         iterations are done.
-    max_iter : int
+    max_inner_iter : int
         Maximum number of ADMM iterations for each sample.
 
     Examples
@@ -62,14 +62,14 @@ class GrastaTracker:
     rate: float = 1.0
     rho: float = 1.8
     tol: float = 1e-3
-    max_iter: int = 200
+    max_inner_iter: int = 200
     name: ClassVar[str] = "grasta"
 
     def __post_init__(self) -> None:
         check_step(self.step_size, self.rate, "adaptive", "constant", "diminishing")
         require_positive(rho=self.rho)
         require_nonnegative(tol=self.tol)
-        require_whole(1, max_iter=self.max_iter)
+        require_whole(1, max_iter=self.max_inner_iter)
 
     def init(self, U: Array) -> GeodesicState:
         """Return the state before the first sample, with the basis U."""
@@ -86,4 +86,4 @@ class GrastaTracker:
         return self._regression().with_more_iterations()
 
     def _regression(self) -> RobustRegression:
-        return RobustRegression(rho=self.rho, tol=self.tol, max_iter=self.max_iter)
+        return RobustRegression(rho=self.rho, tol=self.tol, max_iter=self.max_inner_iter)

@@ -82,7 +82,7 @@ class OnlineRobustPCATracker:
     tol : float
         The codes are computed by ADMM, which stops if loss and dual differ by at most this share of
         the loss. With 0, all iterations are done.
-    max_iter : int
+    max_inner_iter : int
         Maximum number of ADMM iterations for each sample.
 
     Examples
@@ -103,7 +103,7 @@ class OnlineRobustPCATracker:
     forgetting: float = 1.0
     sweeps: int = 1
     tol: float = 1e-3
-    max_iter: int = 200
+    max_inner_iter: int = 200
     name: ClassVar[str] = "orpca"
 
     def __post_init__(self) -> None:
@@ -112,7 +112,7 @@ class OnlineRobustPCATracker:
         if self.lambda2 is not None:
             require_positive(lambda2=self.lambda2)
         require_nonnegative(tol=self.tol)
-        require_whole(1, sweeps=self.sweeps, max_iter=self.max_iter)
+        require_whole(1, sweeps=self.sweeps, max_iter=self.max_inner_iter)
         check_forgetting(self.forgetting)
 
     def init(self, U: Array) -> SurrogateState:
@@ -144,4 +144,4 @@ class OnlineRobustPCATracker:
         default = 1.0 / sqrt(len(U))
         ridge = default if self.lambda1 is None else self.lambda1
         weight = sample_norm * (default if self.lambda2 is None else self.lambda2)
-        return RobustRegression(weight, ridge, tol=self.tol, max_iter=self.max_iter)
+        return RobustRegression(weight, ridge, tol=self.tol, max_iter=self.max_inner_iter)

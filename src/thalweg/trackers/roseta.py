@@ -45,7 +45,7 @@ class RosetaTracker:
     tol : float
         ADMM stops if loss and dual differ by at most this share of the loss. With 0, all
         iterations are done.
-    max_iter : int
+    max_inner_iter : int
         Maximum number of ADMM iterations for each sample.
 
     Examples
@@ -64,13 +64,13 @@ class RosetaTracker:
     rate: float = 16.0  # benchmark: tracking_table
     rho: float = 1.8
     tol: float = 1e-3
-    max_iter: int = 200
+    max_inner_iter: int = 200
     name: ClassVar[str] = "roseta"
 
     def __post_init__(self) -> None:
         require_positive(rate=self.rate, rho=self.rho)
         require_nonnegative(tol=self.tol)
-        require_whole(1, max_iter=self.max_iter)
+        require_whole(1, max_iter=self.max_inner_iter)
 
     def init(self, U: Array) -> GeodesicState:
         """Return the state before the first sample, with the basis U."""
@@ -87,4 +87,4 @@ class RosetaTracker:
         return self._regression().with_more_iterations()
 
     def _regression(self) -> RobustRegression:
-        return RobustRegression(rho=self.rho, tol=self.tol, max_iter=self.max_iter)
+        return RobustRegression(rho=self.rho, tol=self.tol, max_iter=self.max_inner_iter)
