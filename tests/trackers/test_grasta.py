@@ -102,7 +102,9 @@ def test_a_subspace_is_found_through_gaps_and_outliers(
 def test_outliers_are_found_in_place_and_size(seed: int) -> None:
     U, V, observed = planted(seed, 500, 0.0)
     clean = planted(seed, 500, 0.0, share=0.0)[1]
-    _, track = GrastaTracker(tol=1e-6, max_inner_iter=500).step(GrastaTracker().init(U), V, observed)
+    _, track = GrastaTracker(tol=1e-6, max_inner_iter=500).step(
+        GrastaTracker().init(U), V, observed
+    )
     wrong = np.where(observed, np.abs(track.R - (V - clean)), 0.0)[:, -100:]
     assert wrong.max() < 1e-3 * np.abs(V - clean).max()
 

@@ -36,7 +36,9 @@ def fit(U: Array, v: Array, observed: Array) -> tuple[float, Array, Array]:
 def test_codes_have_the_least_absolute_residual(seed: int) -> None:
     U, v, observed = sample(seed)
     best, h, _ = fit(U, v, observed)
-    _, track = RosetaTracker(tol=1e-9, max_inner_iter=20000).step(RosetaTracker().init(U), v, observed)
+    _, track = RosetaTracker(tol=1e-9, max_inner_iter=20000).step(
+        RosetaTracker().init(U), v, observed
+    )
     assert np.abs(track.R).sum() == pytest.approx(best, rel=1e-6)
     np.testing.assert_allclose(track.H[:, 0], h, rtol=0, atol=1e-4)
     np.testing.assert_allclose(track.R[observed], (v - U @ track.H)[observed], rtol=0, atol=1e-12)

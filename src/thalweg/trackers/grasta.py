@@ -69,7 +69,7 @@ class GrastaTracker:
         check_step(self.step_size, self.rate, "adaptive", "constant", "diminishing")
         require_positive(rho=self.rho)
         require_nonnegative(tol=self.tol)
-        require_whole(1, max_iter=self.max_inner_iter)
+        require_whole(1, max_inner_iter=self.max_inner_iter)
 
     def init(self, U: Array) -> GeodesicState:
         """Return the state before the first sample, with the basis U."""

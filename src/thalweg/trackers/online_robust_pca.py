@@ -112,7 +112,7 @@ class OnlineRobustPCATracker:
         if self.lambda2 is not None:
             require_positive(lambda2=self.lambda2)
         require_nonnegative(tol=self.tol)
-        require_whole(1, sweeps=self.sweeps, max_iter=self.max_inner_iter)
+        require_whole(1, sweeps=self.sweeps, max_inner_iter=self.max_inner_iter)
         check_forgetting(self.forgetting)
 
     def init(self, U: Array) -> SurrogateState:

@@ -70,7 +70,7 @@ class RosetaTracker:
     def __post_init__(self) -> None:
         require_positive(rate=self.rate, rho=self.rho)
         require_nonnegative(tol=self.tol)
-        require_whole(1, max_iter=self.max_inner_iter)
+        require_whole(1, max_inner_iter=self.max_inner_iter)
 
     def init(self, U: Array) -> GeodesicState:
         """Return the state before the first sample, with the basis U."""
