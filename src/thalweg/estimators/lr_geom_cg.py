@@ -23,7 +23,7 @@ class LRGeomCG(CompletionEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
+    n_components : int, default=2
         Rank of the matrix.
     tol : float, default=1e-8
         The fit stops when the norm of the Riemannian gradient is at most this share of the norm
@@ -69,7 +69,7 @@ class LRGeomCG(CompletionEstimator):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int = 2,
         *,
         tol: float = 1e-8,
         max_iter: int = 500,

@@ -28,8 +28,9 @@ class RobustMatrixCompletion(CompletionEstimator):
     ----------
     n_components : int, default=2
         Rank of the low-rank part.
-    outlier_weight : float, default=0.5
-        Weight of the l1 norm of the outliers in the robust fit, in units of the noise scale.
+    huber_threshold : float, default=0.5
+        Huber threshold of the robust fit (the weight of the l1 norm of the outliers), in units of
+        the noise scale.
     threshold : float, default=2.5
         Residual beyond which an entry is an outlier, in units of the noise scale.
     tol : float, default=1e-4
@@ -77,14 +78,14 @@ class RobustMatrixCompletion(CompletionEstimator):
         self,
         n_components: int = 2,
         *,
-        outlier_weight: float = 0.5,
+        huber_threshold: float = 0.5,
         threshold: float = 2.5,
         tol: float = 1e-4,
         max_iter: int = 10,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
-        self.outlier_weight = outlier_weight
+        self.huber_threshold = huber_threshold
         self.threshold = threshold
         self.tol = tol
         self.max_iter = max_iter
@@ -96,7 +97,7 @@ class RobustMatrixCompletion(CompletionEstimator):
 
     def _tracker(self) -> PetrelsADMMTracker:
         return PetrelsADMMTracker(
-            1.0, huber_threshold=self.outlier_weight, threshold=self.threshold
+            1.0, huber_threshold=self.huber_threshold, threshold=self.threshold
         )
 
     def _encoder(self) -> Encoder:

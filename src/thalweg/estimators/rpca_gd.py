@@ -29,7 +29,7 @@ class RPCAGD(CompletionEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
+    n_components : int, default=2
         Rank of the low-rank part.
     outlier_share : float, default=0.1
         Largest share of outliers in a sample or a feature (alpha), below 1.
@@ -38,7 +38,7 @@ class RPCAGD(CompletionEstimator):
         the share of entries that may be outliers, and must be well below 1/2.
     incoherence : float, default=10.0
         Bound of the squared norm of a row of a factor, in units of its mean (mu), at least 1.
-    step_size : float, default=0.5
+    rate : float, default=0.5
         Step size, in units of the inverse of the largest singular value (eta).
     tol : float, default=1e-7
         The fit stops when the factors change by at most this share of their norm. 0 runs all
@@ -87,12 +87,12 @@ class RPCAGD(CompletionEstimator):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int = 2,
         *,
         outlier_share: float = 0.1,
         slack: float = 2.0,
         incoherence: float = 10.0,
-        step_size: float = 0.5,
+        rate: float = 0.5,
         tol: float = 1e-7,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -101,7 +101,7 @@ class RPCAGD(CompletionEstimator):
         self.outlier_share = outlier_share
         self.slack = slack
         self.incoherence = incoherence
-        self.step_size = step_size
+        self.rate = rate
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -111,7 +111,7 @@ class RPCAGD(CompletionEstimator):
             self.outlier_share,
             self.slack,
             self.incoherence,
-            self.step_size,
+            self.rate,
             check_tol(self.tol),
             check_count("max_iter", self.max_iter),
         )
