@@ -2,8 +2,9 @@
 
 For each estimator, an uninterrupted run is saved as ``NAME.thalweg``, and a run that is killed
 repeatedly writes its checkpoints to ``NAME``. Runs are forks, which need no imports and no
-compilation. Each resumes from the newest checkpoint and is killed after a random time; the last
-runs to its end. One line per run says whether it was killed, and what it left behind.
+compilation. Each resumes from the newest checkpoint and is killed at a random time after a random
+number of new checkpoints, so that all make progress on a slow machine, too; the last runs to its
+end. One line per run says whether it was killed, and what it left behind.
 """
 
 import os
@@ -25,6 +26,7 @@ MODELS = {
     "PetrelsADMM": PetrelsADMM(3, init_samples=64, random_state=0),
 }
 SAMPLES, SIZE = 120, 10
+MOST_NEW = 4  # a run is killed after 0 to 3 new checkpoints
 
 
 def run(model, **options):
@@ -48,13 +50,28 @@ def child(model, folder):
     os._exit(0)
 
 
+def number_of(path):
+    """Return the number of a checkpoint; 0 if there is none."""
+    return int(path.stem.rpartition("-")[2]) if path else 0
+
+
+def wait_for(victim, folder, number):
+    """Wait until a run has written this checkpoint, or has ended."""
+    while number_of(checkpoint.latest(folder)) < number:
+        if os.waitid(os.P_PID, victim, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return
+        time.sleep(0.001)
+
+
 def kill_and_resume(name, model, folder, kills, rng):
     """Kill a run ``kills`` times, then let it finish."""
     begin = time.perf_counter()
     run(clone(model), checkpoint=checkpoint.Keeper(folder.with_name(f"{name}-timed"), every=1))
-    longest = 2.0 * (time.perf_counter() - begin) / kills
+    longest = (time.perf_counter() - begin) / kills
     for _ in range(kills):
+        before = number_of(checkpoint.latest(folder))
         victim = child(model, folder)
+        wait_for(victim, folder, before + rng.randrange(MOST_NEW))
         time.sleep(rng.uniform(0.0, longest))
         os.kill(victim, signal.SIGKILL)
         _, status = os.waitpid(victim, 0)
