@@ -28,7 +28,7 @@ from thalweg.prox.top import Top
 
 GOOD = np.random.default_rng(0).random((12, 4))
 DAYS = np.arange("2026-01-01", "2026-02-18", dtype="datetime64[D]").reshape(12, 4)
-TIMES = ["real numbers", "dates or durations", "Give numbers"]
+TIMES = ["real numbers", "dates or durations", "Pass numbers"]
 
 
 def spoiled(value: float) -> Array:
@@ -50,7 +50,7 @@ DATA: dict[str, tuple[Any, list[str]]] = {
     "objects": (np.array([[1.0, "x"], [2.0, 3.0]], dtype=object), ["'x'", "Convert text"]),
     "complex": (GOOD + 1j, ["Complex data not supported"]),
     "a dictionary": ({"a": [1]}, ["number", "'dict'", "an array or a table of numbers"]),
-    "rows of different lengths": ([[1.0, 2.0], [3.0]], ["inhomogeneous", "rows of one length"]),
+    "rows of different lengths": ([[1.0, 2.0], [3.0]], ["inhomogeneous", "rows of equal length"]),
     "huge whole numbers": ([[10**400] * 4], ["too large", "other units"]),
     "dates": (DAYS, TIMES),
     "durations": (DAYS - DAYS[0], TIMES),
@@ -319,7 +319,7 @@ def test_a_bound_on_whole_samples(cls: Any) -> None:
     model = cls(2, outlier_bound=1.0, outlier_structure="samples")
     with pytest.raises(ParameterError) as caught:
         model.fit(GOOD)
-    parts = ["outlier_bound", "single entries", "'samples'", "Leave the bound out"]
+    parts = ["outlier_bound", "single entries", "'samples'", "Remove the bound"]
     assert in_order(str(caught.value), parts), str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""Reading a batch ahead in a thread changes nothing but the time."""
+"""Prefetching the next batch in a thread: the same results, errors and interrupts."""
 
 import copy
 import os
@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from thalweg import OnlineNMF, PetrelsADMM, RobustOnlineNMF, checkpoint, streams
-from thalweg.estimators._prefetch import read_ahead
+from thalweg.estimators._prefetch import prefetched
 from thalweg.streams import Batch
 
 
 class Source:
-    """A stream that notes who reads, and may fail or dawdle at a sample."""
+    """A stream that records the reading threads, and can fail or pause at a sample."""
 
     def __init__(self, X, *, fails_at=None, slow_at=None):
         self.X, self.fails_at, self.slow_at = X, fails_at, slow_at
@@ -36,30 +36,30 @@ class Source:
 
 
 def readers():
-    return [thread for thread in threading.enumerate() if thread.name == "thalweg-read-ahead"]
+    return [thread for thread in threading.enumerate() if thread.name == "thalweg-prefetch"]
 
 
 @pytest.fixture(autouse=True)
-def nobody_reads_on():
+def no_thread_remains():
     yield
     assert readers() == []
 
 
 @pytest.mark.parametrize("cls", [RobustOnlineNMF, OnlineNMF, PetrelsADMM])
-def test_what_is_learned_is_the_same(cls, gappy):
+def test_results_do_not_depend_on_prefetching(cls, gappy):
     one, other = (cls(2, random_state=0) for _ in range(2))
     positions = [], []
     source = Source(gappy)
-    for model, ahead, noted in zip((one, other), (False, True), positions, strict=True):
-        model.fit_stream(source, epochs=2, batch_size=50, prefetch=ahead, callback=noted.append)
+    for model, prefetch, noted in zip((one, other), (False, True), positions, strict=True):
+        model.fit_stream(source, epochs=2, batch_size=50, prefetch=prefetch, callback=noted.append)
     assert np.array_equal(one.components_, other.components_)
     assert np.array_equal(one.transform(gappy), other.transform(gappy))
     assert positions[0] == positions[1]
-    assert source.threads == {"MainThread", "thalweg-read-ahead"}
+    assert source.threads == {"MainThread", "thalweg-prefetch"}
     assert source.closed == 4
 
 
-def test_one_batch_is_read_ahead_and_no_more(X):
+def test_exactly_one_batch_is_prefetched(X):
     source = Source(X)
     counts = []
 
@@ -67,23 +67,23 @@ def test_one_batch_is_read_ahead_and_no_more(X):
         deadline = time.monotonic() + 5.0
         while len(source.read) < min(position.sample // 20 + 1, 12) and time.monotonic() < deadline:
             time.sleep(0.001)
-        time.sleep(0.01)  # enough for one too many
+        time.sleep(0.01)  # time to read one batch too many
         counts.append(len(source.read) - position.sample // 20)
 
     RobustOnlineNMF(2).fit_stream(source, batch_size=20, prefetch=True, callback=count)
     assert counts == [1] * 11 + [0]
 
 
-@pytest.mark.parametrize("ahead", [False, True])
-def test_an_error_comes_after_the_batches_before_it(X, ahead):
+@pytest.mark.parametrize("prefetch", [False, True])
+def test_an_error_of_the_source_is_raised_after_the_batches_before_it(X, prefetch):
     model, source = RobustOnlineNMF(2, random_state=0), Source(X, fails_at=120)
     with pytest.raises(OSError, match="the disk is gone"):
-        model.fit_stream(source, batch_size=40, prefetch=ahead)
+        model.fit_stream(source, batch_size=40, prefetch=prefetch)
     assert model.n_samples_seen_ == 120
     assert source.closed == 1
 
 
-def test_what_is_no_source_of_batches_is_told():
+def test_batches_that_are_not_iterable_raise():
     class Nothing:
         def batches(self, size, start=0):
             return None
@@ -102,7 +102,7 @@ def test_an_error_of_the_estimator_ends_the_reader(X):
 
 
 def test_an_interrupt_ends_the_reader_and_leaves_a_checkpoint(X, tmp_path):
-    """Here while the next batch is waited for; the checkpoint has the batches before."""
+    """The interrupt arrives during a read; the checkpoint has the batches before it."""
     source = Source(X, slow_at=120)
     model = RobustOnlineNMF(2, random_state=0)
 
@@ -122,8 +122,8 @@ def test_an_interrupt_ends_the_reader_and_leaves_a_checkpoint(X, tmp_path):
     assert np.array_equal(again.components_, straight.components_)
 
 
-def test_a_read_that_does_not_end_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr("thalweg.estimators._prefetch._PATIENCE", 0.05)
+def test_closing_does_not_wait_for_a_blocked_read(monkeypatch):
+    monkeypatch.setattr("thalweg.estimators._prefetch._JOIN_TIMEOUT", 0.05)
     gate = threading.Event()
 
     def forever():
@@ -131,34 +131,34 @@ def test_a_read_that_does_not_end_is_not_waited_for(monkeypatch):
         gate.wait()
         yield 2
 
-    with read_ahead(forever(), True) as batches:
+    with prefetched(forever(), True) as batches:
         assert next(iter(batches)) == 1
     (thread,) = readers()
     gate.set()
     thread.join()
 
 
-def test_files_are_read_ahead_and_what_is_in_memory_or_waited_for_is_not(tmp_path):
+def test_files_are_prefetched_but_not_arrays_or_followed_files(tmp_path):
     X = np.ones((4, 2))
     np.save(tmp_path / "x.npy", X)
     np.savetxt(tmp_path / "x.csv", X, delimiter=",")
     mapped = streams.open(tmp_path / "x.npy")
-    ahead = [mapped, streams.open(tmp_path / "x.csv"), streams.Shuffled(streams.Repeated(mapped))]
-    assert [stream.read_ahead for stream in ahead] == [True] * 3
-    waited = streams.open(tmp_path / "x.csv", follow=True)
-    plain = [streams.open(X), waited, streams.Repeated(waited), streams.Shuffled(Source(X))]
-    assert [stream.read_ahead for stream in plain] == [False] * 4
+    files = [mapped, streams.open(tmp_path / "x.csv"), streams.Shuffled(streams.Repeated(mapped))]
+    assert [stream.prefetch for stream in files] == [True] * 3
+    followed = streams.open(tmp_path / "x.csv", follow=True)
+    others = [streams.open(X), followed, streams.Repeated(followed), streams.Shuffled(Source(X))]
+    assert [stream.prefetch for stream in others] == [False] * 4
 
 
-def test_the_stream_decides(tmp_path, X, monkeypatch):
+def test_the_default_is_that_of_the_stream(tmp_path, X, monkeypatch):
     np.save(tmp_path / "x.npy", X)
     asked = []
 
-    def note(batches, wanted):
-        asked.append(wanted)
-        return read_ahead(batches, wanted)
+    def note(batches, enabled):
+        asked.append(enabled)
+        return prefetched(batches, enabled)
 
-    monkeypatch.setattr("thalweg.estimators._stream_fit.read_ahead", note)
+    monkeypatch.setattr("thalweg.estimators._stream_fit.prefetched", note)
     model = RobustOnlineNMF(2, random_state=0)
     for source, prefetch in [(tmp_path / "x.npy", None), (tmp_path / "x.npy", False), (X, None)]:
         copy.deepcopy(model).fit_stream(streams.open(source), prefetch=prefetch)

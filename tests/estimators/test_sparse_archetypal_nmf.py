@@ -168,7 +168,7 @@ BAD = [
     ("tol", -1.0, ["tol", "0 or more", "-1.0"]),
     ("max_iter", 0, ["max_iter", "positive integer"]),
     ("n_components", 0, ["n_components", "positive integer"]),
-    ("n_components", 61, ["n_components", "n_samples = 60", "61", "take fewer"]),
+    ("n_components", 61, ["n_components", "n_samples = 60", "61", "use fewer"]),
 ]  # fmt: skip
 
 

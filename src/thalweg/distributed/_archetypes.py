@@ -1,4 +1,4 @@
-"""Archetypes of data in several places: the descent asks for products, blocks make them."""
+"""Archetypes of distributed data: the blocks compute the matrix products of the descent."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from thalweg.estimators.validation import check_data
 __all__ = ["BlockRows", "run"]
 
 
-class Survey(NamedTuple):
-    """What is known of a block: |x|^2 of its rows, the largest entries, and the type."""
+class BlockSummary(NamedTuple):
+    """Summary of a block: |x|^2 of its rows, the largest entry of each column, and the type."""
 
     squares: Array
     top: Array
@@ -31,20 +31,20 @@ class Survey(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BlockRows(DataMatrix):
-    """A matrix whose rows lie in blocks; what is asked for at once comes to the centre."""
+    """A matrix whose rows are in blocks; results are collected in the central process."""
 
     executor: Executor
-    surveys: list[Survey]
+    summaries: list[BlockSummary]
 
     @property
     def shape(self) -> tuple[int, int]:
         """(m, n)."""
-        return int(self.bounds[-1]), len(self.surveys[0].top)
+        return int(self.bounds[-1]), len(self.summaries[0].top)
 
     @property
     def bounds(self) -> Any:
-        """Where the blocks begin, and where the last one ends."""
-        return np.cumsum([0, *(len(survey.squares) for survey in self.surveys)])
+        """First row of each block, and the number of rows."""
+        return np.cumsum([0, *(len(summary.squares) for summary in self.summaries)])
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Fetch one block after the other."""
@@ -66,29 +66,31 @@ class BlockRows(DataMatrix):
 
     def columns(self, index: list[int]) -> Array:
         """Fetch some columns."""
-        everyone = range(len(self.surveys))
-        handles = self.executor.map("columns-block", _columns, everyone, self.executor.share(index))
-        return np.vstack(self.executor.collect(handles, everyone))
+        all_blocks = range(len(self.summaries))
+        handles = self.executor.map(
+            "columns-block", _columns, all_blocks, self.executor.share(index)
+        )
+        return np.vstack(self.executor.collect(handles, all_blocks))
 
     def correlated(self, H: Array) -> Array:
-        """Return H X' (k, m), each block's part made where it is."""
-        everyone = range(len(self.surveys))
+        """Return H X' (k, m); each block computes its columns."""
+        all_blocks = range(len(self.summaries))
         handles = self.executor.map(
-            "correlate-block", _correlated, everyone, self.executor.share(H)
+            "correlate-block", _correlated, all_blocks, self.executor.share(H)
         )
-        return np.hstack(self.executor.collect(handles, everyone))
+        return np.hstack(self.executor.collect(handles, all_blocks))
 
     def mixed(self, T: Array) -> Array:
-        """Return T X (k, n), a sum over the blocks that have any weight."""
+        """Return T X (k, n), a sum over the blocks; rows are fetched if few have a weight."""
         used = np.flatnonzero(T.any(axis=0))
         if 2 * len(used) < T.shape[1]:
             few: Array = T[:, used] @ self.take(used)
             return few
-        everyone = range(len(self.surveys))
+        all_blocks = range(len(self.summaries))
         parts = np.split(T, self.bounds[1:-1], axis=1)
         total = np.zeros((len(T), self.shape[1]))
         for part in self.executor.collect(
-            self.executor.map("mix-block", _mixed, everyone, each=parts), everyone
+            self.executor.map("mix-block", _mixed, all_blocks, each=parts), all_blocks
         ):
             total += part
         return total
@@ -96,43 +98,45 @@ class BlockRows(DataMatrix):
     @property
     def squares(self) -> Array:
         """|x|^2 of each row."""
-        return np.concatenate([survey.squares for survey in self.surveys])
+        return np.concatenate([summary.squares for summary in self.summaries])
 
     @property
     def top(self) -> Array:
         """The largest entry of each column."""
         largest: Array = np.max(
-            [survey.top for survey in self.surveys if len(survey.squares)], axis=0
+            [summary.top for summary in self.summaries if len(summary.squares)], axis=0
         )
         return largest
 
     @property
     def gram(self) -> None:
-        """Never at hand: the samples of different blocks do not meet."""
+        """None: products between samples of different blocks are not computed."""
         return None
 
 
 def run(estimator: Any, executor: Executor, plan: Plan) -> None:
-    """Fit with the estimator's own descent, whose products are made by the blocks."""
+    """Run the learner of the estimator on a matrix in blocks."""
     if plan.rounds is not None or plan.keeper is not None:
         raise ParameterError(
-            "rounds and checkpoint must be None for SparseArchetypalNMF, got a value. A fit is one "
-            "descent: bound it by max_iter."
+            "rounds and checkpoint must be None for SparseArchetypalNMF, got a value. Use max_iter "
+            "to bound the run."
         )
     if estimator.weight is None:
         raise ParameterError(
             "weight must be a number for data in blocks, got None. The constrained form needs all "
-            "samples in one place: use fit, or set a weight."
+            "samples in one process: use fit, or set a weight."
         )
     head = check_data(estimator, sample(executor, estimator).X, reset=True)
-    everyone = range(len(executor.blocks))
+    all_blocks = range(len(executor.blocks))
     shared = executor.share(sent_copy(estimator))
-    surveys = executor.collect(executor.map("survey-block", _survey, everyone, shared), everyone)
-    dtype = np.result_type(head.dtype, *(survey.dtype for survey in surveys))
+    summaries = executor.collect(
+        executor.map("summarise-block", _summarise, all_blocks, shared), all_blocks
+    )
+    dtype = np.result_type(head.dtype, *(summary.dtype for summary in summaries))
     own = estimator.callback
     estimator.callback = _both(own, plan.callback)
     try:
-        rows = BlockRows(None, executor, surveys)
+        rows = BlockRows(None, executor, summaries)
         learner = estimator.make_learner(rows.shape[0])
         estimator.run_learner(learner, rows, None, generator(estimator.random_state), dtype)
     finally:
@@ -140,26 +144,27 @@ def run(estimator: Any, executor: Executor, plan: Plan) -> None:
 
 
 def _both(one: Any, other: Any) -> Any:
+    """Return a callback that calls those of the two that are given."""
     listeners = [listener for listener in (one, other) if listener is not None]
 
-    def tell(progress: Progress) -> None:
+    def notify(progress: Progress) -> None:
         for listener in listeners:
             listener(progress)
 
-    return tell if listeners else None
+    return notify if listeners else None
 
 
-def _survey(X: Any, model: Any) -> Survey:
+def _summarise(X: Any, model: Any) -> BlockSummary:
     if X.shape[0] == 0:
-        return Survey(np.empty(0), np.zeros(model.n_features_in_), np.float32)
+        return BlockSummary(np.empty(0), np.zeros(model.n_features_in_), np.float32)
     checked = check_data(model, X, reset=False)
     rows = _dense(checked)
     if np.isnan(rows).any():
         raise InputError(
-            "Data in blocks must have no gaps for SparseArchetypalNMF, got NaN. Fill them "
-            "first, or fit with all samples in one place."
+            "Data in blocks must have no missing entries for SparseArchetypalNMF, got NaN. Fill "
+            "them first, or use fit with all samples in one process."
         )
-    return Survey(np.einsum("ij,ij->i", rows, rows), rows.max(axis=0), checked.dtype)
+    return BlockSummary(np.einsum("ij,ij->i", rows, rows), rows.max(axis=0), checked.dtype)
 
 
 def _dense(X: Any) -> Array:

@@ -1,8 +1,8 @@
-"""Fit, partial_fit, transform: the only room that knows scikit-learn, and the only transpose.
+"""Estimators with the interface of scikit-learn.
 
-Rows are samples here; inside, columns are. Every estimator offers ``fit``, ``partial_fit`` and
-``fit_stream`` where it streams, ``transform``, ``inverse_transform``, ``decompose``,
-``score_samples`` and ``score``; ``NaN`` in the data means that nothing was observed there.
+Samples are rows here, and columns in the rooms below. Every estimator has ``fit``, ``transform``,
+``inverse_transform``, ``decompose``, ``fill``, ``score_samples`` and ``score``; those for streams
+also have ``partial_fit`` and ``fit_stream``. ``NaN`` marks missing entries.
 """
 
 from thalweg.estimators.base import Decomposition

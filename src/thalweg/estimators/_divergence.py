@@ -1,4 +1,4 @@
-"""Parameters of online and batch NMF under a divergence."""
+"""Parameters of online and batch NMF with a divergence."""
 
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ class DivergenceEstimator(Factorization):
     init: Any
     tol: Any
     form_: DataForm
-    # losses for data with outliers, which distort singular vectors
+    # losses with which init="auto" avoids singular vectors, since outliers distort them
     _outlier_losses: ClassVar[tuple[type, ...]] = (Huber,)
     _auto_init: ClassVar[str] = "auto"
 
@@ -45,7 +45,7 @@ class DivergenceEstimator(Factorization):
         return self.form_.sparse
 
     def _model(self) -> DivergenceModel:
-        """Return the model of these parameters, which are checked."""
+        """Check the parameters, and return the model."""
         count = check_count("n_components", self.n_components)
         if isinstance(self.init, str):
             choose("init", self.init, INITS)

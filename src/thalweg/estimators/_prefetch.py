@@ -1,4 +1,4 @@
-"""The next batch is read while one is learned from."""
+"""Prefetching: a thread reads the next batch while the current one is processed."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -6,74 +6,75 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
-__all__ = ["read_ahead"]
+__all__ = ["prefetched"]
 
-# Seconds that are given to a read that is under way when a run breaks off.
-_PATIENCE = 5.0
+# Seconds to wait for a read in progress when a run is interrupted.
+# Safety margin: the thread is a daemon, so that a longer read cannot block the exit.
+_JOIN_TIMEOUT = 5.0
 
 
-class _Answer(NamedTuple):
-    """What came of one read: a batch, an error, or neither at the end."""
+class _ReadResult(NamedTuple):
+    """The result of one read: a batch, an error, or neither at the end of the stream."""
 
     batch: Any = None
     error: BaseException | None = None
 
 
-class _Reader:
-    """Hands out batches of which a thread has read the next: one, and never more."""
+class _Prefetcher:
+    """Yields batches, while a thread reads one batch in advance."""
 
     def __init__(self, batches: Iterable[Any]) -> None:
         self._batches = batches
-        self._wanted: SimpleQueue[bool] = SimpleQueue()
-        self._answers: SimpleQueue[_Answer] = SimpleQueue()
-        self._thread = Thread(target=self._read, name="thalweg-read-ahead", daemon=True)
+        self._requests: SimpleQueue[bool] = SimpleQueue()  # False ends the thread
+        self._results: SimpleQueue[_ReadResult] = SimpleQueue()
+        self._thread = Thread(target=self._read, name="thalweg-prefetch", daemon=True)
         self._thread.start()
-        self._wanted.put(True)
+        self._requests.put(True)
 
     def __iter__(self) -> Iterator[Any]:
         while True:
-            answer = self._answers.get()
-            if answer.error is not None:
-                raise answer.error
-            if answer.batch is None:
+            result = self._results.get()
+            if result.error is not None:
+                raise result.error
+            if result.batch is None:
                 return
-            self._wanted.put(True)
-            yield answer.batch
+            self._requests.put(True)
+            yield result.batch
 
-    def end(self) -> None:
-        """Let the thread close its source and go."""
-        self._wanted.put(False)
-        self._thread.join(_PATIENCE)
+    def close(self) -> None:
+        """End the thread, which closes the source."""
+        self._requests.put(False)
+        self._thread.join(_JOIN_TIMEOUT)
 
     def _read(self) -> None:
-        """Read whenever it is wanted; the source is opened, read and closed in this thread."""
+        """Read a batch per request; the source is opened, read and closed in this thread."""
         batches: Iterator[Any] = iter(())
         try:
             batches = iter(self._batches)
-            while self._wanted.get():
+            while self._requests.get():
                 batch = next(batches, None)
-                self._answers.put(_Answer(batch))
+                self._results.put(_ReadResult(batch))
                 if batch is None:
                     return
-                del batch  # or it stays in memory beside the next two
+                del batch  # otherwise three batches would be in memory
         except BaseException as error:
-            self._answers.put(_Answer(error=error))
+            self._results.put(_ReadResult(error=error))
         finally:
             getattr(batches, "close", lambda: None)()
 
 
 @contextmanager
-def read_ahead(batches: Iterable[Any], wanted: bool) -> Iterator[Iterable[Any]]:
-    """Yield the same batches, where wanted with the next one read in a thread meanwhile.
+def prefetched(batches: Iterable[Any], enabled: bool) -> Iterator[Iterable[Any]]:
+    """Yield the same batches; if enabled, a thread reads the next one in advance.
 
-    An error of the source comes where it would come without: after the batches before it. However
-    the block ends, so does the thread.
+    An error of the source is raised after the batches before it, as without prefetching. The thread
+    ends with the block.
     """
-    if not wanted:
+    if not enabled:
         yield batches
         return
-    reader = _Reader(batches)
+    prefetcher = _Prefetcher(batches)
     try:
-        yield reader
+        yield prefetcher
     finally:
-        reader.end()
+        prefetcher.close()

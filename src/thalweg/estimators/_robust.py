@@ -1,4 +1,4 @@
-"""What online and batch robust NMF share: parameters, and the encoder with a prior."""
+"""Base of online and batch robust NMF: parameters, and the encoder with a prior."""
 
 from typing import Any
 
@@ -38,5 +38,5 @@ class RobustEstimator(Factorization):
     outlier_weight_: float
 
     def _encoder_with_prior(self, penalty: Prox) -> Encoder | None:
-        # the paper's solvers stop early, which keeps codes small
+        # The solvers of [O] stop early, which already shrinks the codes.
         return super()._encoder_with_prior(penalty) if self.solver == "fast" else None

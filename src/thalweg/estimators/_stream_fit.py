@@ -9,12 +9,12 @@ from thalweg._checks import check_callback, require_whole
 from thalweg.checkpoint import Keeper, keeper_for, latest, read_manifest, restore
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators._checkpointed_run import CheckpointedRun
-from thalweg.estimators._prefetch import read_ahead
+from thalweg.estimators._prefetch import prefetched
 from thalweg.learning.progress import Position, Progress
 
 __all__ = ["StreamFit"]
 
-# Samples per batch of estimators without a choice of their own.
+# Default number of samples per batch, for estimators without another default.
 _BATCH_SIZE = 256
 
 
@@ -40,11 +40,11 @@ class StreamFit:
         stream : Stream
             From :func:`thalweg.streams.open`, or any object with ``batches(size, start)``.
         epochs : int, default=1
-            Number of passes over the stream.
+            Number of epochs: how often the whole stream is read.
         batch_size : int or None, default=None
-            Samples per batch; None is the choice of the estimator.
+            Samples per batch; None for the default of the estimator.
         start : Progress, Position, (epoch, sample) or None, default=None
-            None discards what was learned, and starts at the first sample. Otherwise the fit
+            None discards an earlier fit, and starts at the first sample. Otherwise the fit
             resumes at this position with the current state. With the same batch size, and the
             state at that position, the result is that of an uninterrupted fit.
         callback : callable or None, default=None
@@ -80,12 +80,13 @@ class StreamFit:
             begin, size = self._resumed(path, batch_size)
         elif start is None:
             self._forget()
-        ahead = getattr(stream, "read_ahead", False) if prefetch is None else prefetch
+        if prefetch is None:
+            prefetch = getattr(stream, "prefetch", False)
         n = getattr(stream, "n_samples", None)
         total = None if n is None else n * epochs
         with CheckpointedRun(self, begin, size, total, keeper, callback) as run:
             for epoch in range(begin.epoch, epochs):
-                with read_ahead(stream.batches(size, begin.sample), ahead) as batches:
+                with prefetched(stream.batches(size, begin.sample), prefetch) as batches:
                     run.learn(batches, epoch)
                 begin = Position(epoch + 1, 0)
         if not hasattr(self, "components_"):

@@ -1,4 +1,4 @@
-"""The surface that every estimator has once it has a dictionary."""
+"""Base of all estimators: encoding, scores and imputation with a fitted dictionary."""
 
 import warnings
 from collections.abc import Iterator
@@ -25,23 +25,24 @@ from thalweg.prox.orthant import Orthant
 
 __all__ = ["Decomposition", "Factorization", "rollback_on_error", "warn_max_iter"]
 
-# Entries of the data that are encoded at a time: memory beyond the result stays bounded.
-_BLOCK = 2**22
-# Entries of the rows that tell a batch method what codes are as a rule.
-_USUAL = 2**18
+# Entries of a block of rows that is encoded at a time, which bounds the memory (32 MB in float64).
+_BLOCK_ENTRIES = 2**22
+# Entries of the first rows, from which batch estimators estimate the prior of the codes.
+# Safety margin: the prior has one variance per component, from thousands of codes.
+_PRIOR_ENTRIES = 2**18
 
 
 class Decomposition(NamedTuple):
-    """A matrix taken apart: ``X = low_rank + outliers`` up to noise, where X was observed.
+    """The decomposition ``X = low_rank + outliers + noise`` of the observed entries of X.
 
     Attributes
     ----------
     codes : array of shape (n_samples, n_components)
-        What :meth:`transform` returns.
+        The codes, as :meth:`transform` returns them.
     low_rank : array of shape (n_samples, n_features)
-        ``codes @ components_``; over gaps it is the estimate of what was not observed.
+        ``codes @ components_``, an estimate also of missing entries.
     outliers : array of shape (n_samples, n_features)
-        What does not belong; zero over gaps.
+        The outliers; zero at missing entries.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class Decomposition(NamedTuple):
 
 
 class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators: everything that needs a dictionary and an encoder.
+    """Base of the estimators: all methods that need only components and an encoder.
 
     Examples
     --------
@@ -69,8 +70,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     """
 
     components_: Array
-    code_prior_: CodePrior  # of those whose codes nothing else holds back
-    signed: ClassVar[bool] = False  # whether data may be negative
+    code_prior_: CodePrior  # of estimators without a code penalty
+    signed: ClassVar[bool] = False  # whether the data may have negative entries
 
     def _encoder(self) -> Encoder:
         """Return the encoder of the fitted model."""
@@ -82,27 +83,27 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data like those of ``fit``; ``NaN`` marks gaps.
+            Data with the features of the training data; ``NaN`` marks missing entries.
 
         Returns
         -------
         array of shape (n_samples, n_components)
-            Each row depends on its own sample only.
+            The codes. Each row depends only on its own sample.
         """
         return np.vstack([codes.H.T for _, codes in self._encode(X)])
 
     def decompose(self, X: Any) -> Decomposition:
-        """Take X apart into codes, low-rank part and outliers.
+        """Decompose X into codes, low-rank part and outliers.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data like those of ``fit``; ``NaN`` marks gaps.
+            Data with the features of the training data; ``NaN`` marks missing entries.
 
         Returns
         -------
         Decomposition
-            Outliers are zero over gaps, where the low-rank part fills in.
+            Codes, low-rank part and outliers.
         """
         parts = []
         for batch, codes in self._encode(X):
@@ -111,39 +112,39 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return Decomposition(*(np.vstack(part) for part in zip(*parts, strict=True)))
 
     def fill(self, X: Any) -> Array:
-        """Return X with its gaps filled by a low-rank part; nothing is learned.
+        """Return X with missing entries filled by a low-rank part; the model is not changed.
 
-        Few entries tell little of the codes, and those that fit them best may lead far away.
-        Here codes are the most likely ones, given the size that codes have as a rule; those of
-        :meth:`decompose` fit best, whatever their size. With a penalty of the codes of one's own
-        the two are the same.
+        The codes maximise the posterior density under the prior ``code_prior_``. A sample with few
+        observed entries hardly determines its codes, and the least-squares codes of
+        :meth:`decompose` can then be far too large. With a ``code_penalty`` both methods use the
+        same codes.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data like those of ``fit``; ``NaN`` marks gaps.
+            Data with the features of the training data; ``NaN`` marks missing entries.
 
         Returns
         -------
         array of shape (n_samples, n_features)
-            X where it was observed, and the low-rank part elsewhere.
+            X at observed entries, and the low-rank part elsewhere.
         """
         check_is_fitted(self)
         X = check_data(self, X, reset=False)
         rows: Array = X.toarray() if sparse.issparse(X) else X
         rows = rows.astype(np.result_type(rows, self.components_))  # a copy
-        gappy = np.flatnonzero(np.isnan(rows).any(axis=1))
-        encoder, sizes = self._likely()
-        found = self._encode_with(encoder, self.components_.T * sizes, rows[gappy])
+        incomplete = np.flatnonzero(np.isnan(rows).any(axis=1))
+        encoder, scales = self._posterior_encoder()
+        found = self._encode_with(encoder, self.components_.T * scales, rows[incomplete])
         begin = 0
         for _, codes in found:
-            low_rank = (codes.H.T * sizes) @ self.components_
-            some = gappy[begin : begin + len(low_rank)]
+            low_rank = (codes.H.T * scales) @ self.components_
+            some = incomplete[begin : begin + len(low_rank)]
             rows[some], begin = filled(rows[some], low_rank), begin + len(low_rank)
         return rows
 
     def inverse_transform(self, X: Any) -> Array:
-        """Return the low-rank part that belongs to codes.
+        """Return the low-rank part of given codes.
 
         Parameters
         ----------
@@ -160,17 +161,17 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return product
 
     def score_samples(self, X: Any) -> Array:
-        """Return minus the loss of each sample, outliers and penalties included.
+        """Return the negative loss of each sample, including outliers and penalties.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data like those of ``fit``; ``NaN`` marks gaps.
+            Data with the features of the training data; ``NaN`` marks missing entries.
 
         Returns
         -------
         array of shape (n_samples,)
-            The larger, the better the sample is explained.
+            Scores; larger for samples with a better fit.
         """
         return np.concatenate([-codes.loss for _, codes in self._encode(X)])
 
@@ -180,14 +181,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data like those of ``fit``; ``NaN`` marks gaps.
+            Data with the features of the training data; ``NaN`` marks missing entries.
         y : ignored
             Present for scikit-learn.
 
         Returns
         -------
         float
-            Minus the empirical loss of the fitted components.
+            The negative mean loss of the samples.
         """
         return float(np.mean(self.score_samples(X)))
 
@@ -196,25 +197,25 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return len(self.components_)
 
     def estimate_code_prior(self, X: Any) -> None:
-        """Note what codes are as a rule, by the first rows of the data."""
+        """Set ``code_prior_`` from the codes of the first rows."""
         K = len(self.components_)
-        rows = X[: max(_USUAL // X.shape[1], 2 * K)]
+        rows = X[: max(_PRIOR_ENTRIES // X.shape[1], 2 * K)]
         parts = self._encode_with(self._encoder(), self.components_.T, rows)
         self.code_prior_ = merged([estimate_prior(*part, empty_prior(K)) for part in parts])
 
     def _encoder_with_prior(self, penalty: Prox) -> Encoder | None:
-        """Return the encoder with a penalty of the codes; None if it has one already."""
+        """Return the encoder with a penalty of the codes; None if it already has one."""
         encoder: Any = self._encoder()
         free = getattr(encoder, "penalty", None) == Orthant()
         return replace(encoder, penalty=penalty) if free else None
 
-    def _likely(self) -> tuple[Encoder, Array]:
-        """Return the encoder of the most likely codes, and their units."""
-        W, usual = self.components_.T, getattr(self, "code_prior_", None)
-        if usual is not None and usual.dispersion > 0.0:
-            encoder = self._encoder_with_prior(ElasticNet(0.0, usual.dispersion, nonnegative=True))
+    def _posterior_encoder(self) -> tuple[Encoder, Array]:
+        """Return the encoder with the prior of the codes, and the scale of each code."""
+        W, prior = self.components_.T, getattr(self, "code_prior_", None)
+        if prior is not None and prior.dispersion > 0.0:
+            encoder = self._encoder_with_prior(ElasticNet(0.0, prior.dispersion, nonnegative=True))
             if encoder is not None:
-                return encoder, usual.sizes(W)
+                return encoder, prior.sizes(W)
         return self._encoder(), np.ones(W.shape[1], W.dtype)
 
     def _encode(self, X: Any) -> Iterator[tuple[Batch, Codes]]:
@@ -225,7 +226,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _encode_with(self, encoder: Encoder, W: Array, X: Any) -> Iterator[tuple[Batch, Codes]]:
         """Encode validated data, a block of rows at a time."""
         X = X.astype(W.dtype, copy=False)
-        rows = max(1, _BLOCK // X.shape[1])
+        rows = max(1, _BLOCK_ENTRIES // X.shape[1])
         solved, form = True, getattr(self, "form_", DataForm())
         for start in range(0, X.shape[0], rows):
             batch = form.batch(X[start : start + rows])
@@ -235,7 +236,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             yield batch, codes
         if not solved and getattr(encoder, "exit", "") == "gap":
             warnings.warn(
-                "Some samples were not encoded to the tolerance before the iteration cap. "
+                "Some codes did not reach the tolerance within the iteration limit. "
                 "Use solver='fast' or a larger tol.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -252,9 +253,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
 @contextmanager
 def rollback_on_error(estimator: Any) -> Iterator[None]:
-    """Restore the attributes of an estimator if the block raises, so that a fitted one stays so.
+    """Restore the attributes of an estimator if the block raises.
 
-    Attributes are replaced and never changed in place, so that references are enough.
+    Attributes are replaced, never changed in place, so that keeping references is sufficient.
 
     Examples
     --------

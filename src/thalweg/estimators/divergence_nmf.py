@@ -1,4 +1,4 @@
-"""Batch NMF under a divergence: the twin that [D] calls Batch."""
+"""Batch NMF with a general divergence, the method Batch of [D]."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -32,54 +32,56 @@ _SAMPLES_AT_ONCE = 256
 
 
 class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
-    """Nonnegative low-rank components of a matrix, under the loss that fits its noise.
+    """Batch NMF: learn nonnegative components from all samples, for a given divergence.
 
-    Minimises the mean of d(x | codes @ components_) over codes and components by multiplicative
-    updates, or by reweighted least squares where the loss is robust. The data stay as they are:
-    sparse ones are made dense a block of rows at a time, or visited only where they are not zero.
-    For data that still arrive, and for a faster fit, use :class:`OnlineNMF`.
+    Minimises the mean of d(x | codes @ components_) over the samples x, by multiplicative updates,
+    or by reweighted least squares for robust losses. Sparse data are converted to dense blocks of
+    rows one at a time, or only their nonzeros are visited. For streams, and for a faster fit, use
+    :class:`OnlineNMF`.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of components.
     loss : str or Divergence, default="kl"
-        The divergence d; see :class:`OnlineNMF`. Huber's loss without a knee takes it from the
-        noise of a sample of the rows, before the descent begins.
+        The divergence d; see :class:`OnlineNMF`. Unless the Huber threshold is given, it is
+        estimated from the noise of some rows before the first iteration.
     solver : {"auto", "mu", "reweighted"}, default="auto"
-        ``"mu"`` multiplies all codes and all components in turn, with the exponents of Fevotte
-        and Idier (2011), and half-quadratic weights for ``"huber"``, ``"l1"`` and ``"l2"``; no
-        round raises the loss. ``"reweighted"``, for these three only, minimises the weighted
-        squares exactly; see :class:`thalweg.updates.batch_reweighted.BatchReweighted`. Under
-        ``"l1"`` and ``"l2"`` multiplicative updates freeze: an entry that fits holds all codes
-        of its sample. ``"auto"`` is ``"reweighted"`` for the three losses unless
-        n_features * n_components**2 is above 2**26, and ``"mu"`` else.
+        ``"mu"`` alternates multiplicative updates of codes and components, with the exponents of
+        Fevotte and Idier (2011), and half-quadratic weights for ``"huber"``, ``"l1"`` and
+        ``"l2"``; the loss never increases. ``"reweighted"``, only for these three losses, solves
+        the weighted least-squares problems exactly; see
+        :class:`thalweg.updates.batch_reweighted.BatchReweighted`. With ``"l1"`` and ``"l2"``
+        multiplicative updates stall, since an entry with residual 0 fixes all codes of its sample.
+        ``"auto"`` is ``"reweighted"`` for the three losses unless n_features * n_components**2
+        exceeds 2**26, and otherwise ``"mu"``.
     constraint : str or Prox, default="l2-ball"
         Set of each component: ``"nonnegative"``, ``"l2-ball"``, ``"l1-ball"``, ``"simplex"``,
-        ``"elastic-net-ball"``, ``"box"``, or an object of theirs. All but the box are met by
-        rescaling, and restrict nothing but the scale of the codes.
+        ``"elastic-net-ball"``, ``"box"``, or an object of :mod:`thalweg.prox`. All but the box are
+        met by rescaling, which affects only the scale of the codes.
     code_penalty : str or Prox, optional
         Penalty of the codes: ``"l1"``, ``"l2"``, ``"elastic-net"``, or an object.
     frozen_components : array of shape (n_frozen, n_features), optional
-        Components that are known; they come first and never change.
+        Known components. They come first and never change.
     max_iter : int, default=200
-        Cap on the number of rounds.
+        Maximum number of iterations.
     init : {"auto", "svd", "random", "samples"} or array, default="auto"
-        First components: singular vectors of the first samples, one sign of each, with the mean
-        sample mixed in; uniform numbers times the mean of each feature; or samples. ``"auto"`` is
-        the first if there are more than ``n_components`` samples and features to begin with, no
-        more than half of their entries are gaps, and the loss is neither ``"l1"`` nor
-        Huber's, which expect outliers; else the second.
+        Initial components: the positive or negative parts of singular vectors mixed with the mean
+        sample, uniform random numbers, or samples. ``"auto"`` is ``"svd"`` if there are more than
+        ``n_components`` samples and features, at most half of the entries are missing, and the
+        loss is neither ``"l1"`` nor Huber's, since outliers distort singular vectors; otherwise
+        ``"random"``.
     tol : float, default=1e-4
-        Relative decrease of the objective in a round, the mean of five, below which the fit
-        ends; also the relative accuracy of the codes that users get.
+        The fit stops when the relative decrease of the objective per iteration, the mean of five,
+        is at most this value. 0 runs all ``max_iter`` iterations. Also the relative tolerance of
+        the codes of :meth:`transform`.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the first components.
+        Seed of the initial components.
     callback : callable, optional
-        Called with a :class:`thalweg.estimators.Progress` after each round.
+        Called with a :class:`thalweg.estimators.Progress` after each iteration.
     keep_history : bool, default=False
-        Whether to keep each round's progress in ``history_``. This, as a callback, makes rounds
-        take about twice as long, for each needs the objective.
+        Whether to keep the progress of each iteration in ``history_``. Like a callback, this about
+        doubles the time per iteration, since each needs the objective.
 
     Attributes
     ----------
@@ -88,21 +90,21 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
     loss_ : Divergence
         The loss in use.
     floor_ : float
-        The smallest entry that a loss is shown which is infinite at zero; 0 for the others.
+        Smallest entry that is passed to losses that are infinite at 0; 0 for other losses.
     sparse_ : bool
-        Whether only the entries that are not zero are visited.
+        Whether only nonzero entries are visited.
     outlier_share_ : float
-        Share of outliers among the entries observed, under Huber's loss; 0 else.
+        Share of outliers among the observed entries, with Huber's loss; otherwise 0.
     objective_ : float
-        Mean loss of the samples, with the penalty of their codes.
+        Mean objective per sample: the loss, including penalties.
     n_iter_ : int
-        Number of rounds.
+        Number of iterations.
     history_ : list of Progress
-        Only with ``keep_history=True``. The objective never rises. With ``"reweighted"`` it is
-        the smoothed loss of the round, an upper bound that falls to the loss; the last is the
-        loss itself.
+        The progress after each iteration, with ``keep_history=True``.
+        The objective never increases. With ``"reweighted"`` it is an upper bound, the smoothed
+        loss, except for the last one, which is the loss.
     n_samples_seen_, n_features_in_ : int
-        Counts.
+        Numbers of samples and features.
 
     References
     ----------
@@ -156,12 +158,12 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         self.keep_history = keep_history
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from all of X.
+        """Learn from all samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Nonnegative data; ``NaN`` marks gaps.
+            Nonnegative data; ``NaN`` marks missing entries.
         y : ignored
             Present for scikit-learn.
 
@@ -190,7 +192,7 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         return self._warned(state)
 
     def make_learner(self) -> DivergenceRounds:
-        """Return the learner of these parameters, which are checked.
+        """Check the parameters, and return the learner.
 
         Returns
         -------

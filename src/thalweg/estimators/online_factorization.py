@@ -1,4 +1,4 @@
-"""Any composition of an encoder and a dictionary update."""
+"""Online factorisation with any encoder and any dictionary update."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,32 +18,35 @@ __all__ = ["OnlineFactorization"]
 
 
 class OnlineFactorization(StreamingEstimator):
-    """A streaming factorisation made of an encoder and a dictionary update.
+    """Factorise a stream with a given encoder and a given dictionary update.
+
+    Each batch is encoded with the current components, ``codes = argmin_h`` of the loss of the
+    encoder; then the update minimises its own objective over the components.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of components.
     encoder : Encoder, optional
-        Finds the codes of a batch; by default :class:`thalweg.encoders.fast.Fast`.
+        Computes the codes of a batch; by default :class:`thalweg.encoders.fast.Fast`.
     update : DictionaryUpdate, optional
-        Moves the components; by default :class:`thalweg.updates.surrogate.Surrogate`.
+        Updates the components; by default :class:`thalweg.updates.surrogate.Surrogate`.
     batch_size : "auto" or int, default="auto"
-        Samples between two changes of the components in :meth:`fit`.
+        Number of samples between two updates of the components in :meth:`fit`.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of epochs in :meth:`fit`: how often all samples are used.
     shuffle : bool, default=True
-        Whether :meth:`fit` takes the samples in random order.
+        Whether :meth:`fit` uses the samples in random order.
     init : {"auto", "random", "svd", "samples"} or array, default="auto"
         Initial components: uniform random numbers, the positive or negative parts of singular
         vectors mixed with the mean sample, or samples. ``"auto"`` is ``"random"``, since outliers
         distort singular vectors.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the first components and of the order of the samples.
+        Seed of the initial components and of the order of the samples.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each batch.
     keep_history : bool, default=False
-        Whether to keep each batch's progress in ``history_``.
+        Whether to keep the progress of each batch in ``history_``.
 
     Attributes
     ----------
@@ -52,15 +55,17 @@ class OnlineFactorization(StreamingEstimator):
     statistics_ : object
         The state of the dictionary update.
     objective_ : float
-        What the update minimises, at ``components_``.
+        Mean objective per sample: the objective of the update at ``components_``.
     outlier_share_ : float
-        Share of outliers among the entries observed in the latest batches.
+        Share of outliers among the observed entries of the latest batches.
+    history_ : list of Progress
+        The progress after each batch, with ``keep_history=True``.
     n_samples_seen_, n_batches_seen_, n_features_in_ : int
-        Counts.
+        Numbers of samples, batches and features.
 
     Examples
     --------
-    The paper's OADMM with a larger penalty parameter than its own:
+    OADMM of [O] with a larger penalty parameter:
 
     >>> from thalweg import OnlineFactorization, synthetic
     >>> from thalweg.encoders.admm import Admm
@@ -104,7 +109,7 @@ class OnlineFactorization(StreamingEstimator):
         self.keep_history = keep_history
 
     def make_learner(self) -> Composition:
-        """Return the learner of these parameters, which are checked.
+        """Check the parameters, and return the learner.
 
         Returns
         -------
@@ -122,8 +127,8 @@ class OnlineFactorization(StreamingEstimator):
 
 
 def _require(component: Any, contract: Any, parameter: str) -> None:
-    if isinstance(component, type) or not isinstance(component, contract):  # a class is no object
+    if isinstance(component, type) or not isinstance(component, contract):
         raise ParameterError(
             f"{parameter} must be an object with the methods of {contract.__name__}, got "
-            f"{component!r}. See docs/adding.md for what it needs."
+            f"{component!r}. See docs/adding.md."
         )

@@ -1,4 +1,4 @@
-"""Online NMF under a divergence: [D]."""
+"""Online NMF with a general divergence, [D]."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,10 +29,10 @@ _INIT_SAMPLES, _SPARSE_INIT_SAMPLES = 256, 1000
 
 
 class OnlineNMF(DivergenceEstimator, StreamingEstimator):
-    """Nonnegative low-rank components of a stream, under the loss that fits its noise.
+    """Online NMF: learn nonnegative components from a stream, for a given divergence.
 
-    Minimises the mean of d(x | codes @ components_) batch by batch, in memory that does not grow
-    with the number of samples.
+    Minimises the mean of d(x | codes @ components_) over the samples x, batch by batch. The memory
+    does not grow with the number of samples. The divergence d should match the noise.
 
     Parameters
     ----------
@@ -41,79 +41,83 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
     loss : str or Divergence, default="kl"
         The divergence d: ``"kl"`` for counts, ``"itakura-saito"`` for spectra, ``"squared-l2"``,
         ``"huber"``, ``"l1"`` or ``"l2"`` for data with outliers, ``"hellinger"``, or an object of
-        :mod:`thalweg.divergences` such as ``Beta(1.5)``. Huber's loss without a knee takes it
-        from the noise.
+        :mod:`thalweg.divergences` such as ``Beta(1.5)``. The Huber threshold is estimated from
+        the noise unless it is given.
     solver : {"fast", "mu", "spsgd"}, default="fast"
-        ``"fast"`` finds codes by Newton's method with exact nonnegative least squares, and moves
-        the components by a quadratic that keeps the loss's curvature; on data with less than a
-        tenth of entries that are not zero, under a loss that need not see the zeros, both are
-        multiplicative. ``"mu"`` is multiplicative always (Lefevre et al., 2011); under ``"l1"`` an
-        entry that fits then holds all codes of its sample, so that little is learned. ``"spsgd"``
-        is the paper's stochastic projected subgradient method.
+        ``"fast"`` computes codes by Newton's method with exact nonnegative least squares, and
+        updates the components with a quadratic model of the loss. For data with fewer than 10 %
+        nonzeros and a loss that is cheap at zeros, both are multiplicative updates. ``"mu"`` always
+        uses multiplicative updates (Lefevre et al., 2011); with ``"l1"`` they stall, since an entry
+        with residual 0 fixes all codes of its sample. ``"spsgd"`` is the stochastic projected
+        subgradient method of [D].
     step_schedule : tuple of float, default=(1.0, 2e4)
-        ``solver="spsgd"`` only: a and b of the steps a / (1 + n / b) after n samples, in units
-        of the inverse curvature. The paper's a = b = 2e4 is (1.0, 2e4); b = inf keeps the step.
+        Only for ``solver="spsgd"``: a and b of the step size a / (1 + n / b) after n samples, in
+        units of the inverse curvature. (1.0, 2e4) is a = b = 2e4 of [D]; b = inf is a constant
+        step size.
     step_rule : {"scaled", "absolute"}, default="scaled"
-        ``solver="spsgd"`` only. ``"absolute"`` is the paper's step as printed, a / (b + n) without
-        curvature, where its a and b are (2e4, 2e4): results depend on the units of the data, and
-        for entries of about 1000 the components go to the bounds of their set.
+        Only for ``solver="spsgd"``. ``"absolute"`` is the step size as printed in [D], a / (b + n)
+        without the curvature, with (2e4, 2e4). Results then depend on the units of the data; for
+        entries of about 1000, the components reach the boundary of their set.
     codes : {"exact", "subgradient"}, default="exact"
-        ``solver="spsgd"`` only: the codes of the batches. ``"exact"`` are those of ``"fast"``, the
-        minimum that the paper asks for. ``"subgradient"`` is the paper's own, longer way to it,
-        Algorithms 2 and 3 (:class:`thalweg.encoders.subgradient.Subgradient`); with
-        ``step_rule="absolute"`` its bounds and trial steps are as printed, too.
+        Only for ``solver="spsgd"``: the method for the codes. ``"exact"`` is that of ``"fast"``.
+        ``"subgradient"`` is the slower method of [D], Algorithms 2 and 3
+        (:class:`thalweg.encoders.subgradient.Subgradient`). With ``step_rule="absolute"`` its
+        bounds and step sizes are as printed, too.
     constraint : str, Prox or None, default="l2-ball"
         Set of each component: ``"nonnegative"``, ``"l2-ball"``, ``"l1-ball"``, ``"simplex"``,
-        ``"elastic-net-ball"``, ``"box"``, or an object of :mod:`thalweg.prox`. None, with
-        ``solver="spsgd"`` only, is the paper's set: entries between 0 and 1, and every feature
-        of a sum of at least 1e-8 over the components.
+        ``"elastic-net-ball"``, ``"box"``, or an object of :mod:`thalweg.prox`. None, only for
+        ``solver="spsgd"``, is the set of [D]: entries between 0 and 1, with a sum over the
+        components of at least 1e-8 for every feature.
     code_penalty : str or Prox, optional
         Penalty of the codes: ``"l1"``, ``"l2"``, ``"elastic-net"``, or an object.
     frozen_components : array of shape (n_frozen, n_features), optional
-        Components that are known; they come first and never change.
+        Known components. They come first and never change.
     forgetting : float, default=1.0
-        Factor of a sample's weight for each later sample; see :func:`thalweg.half_life`.
+        Factor by which each sample reduces the weight of the earlier ones; see
+        :func:`thalweg.half_life`.
     batch_size : "auto" or int, default="auto"
-        Samples between two changes of the components in :meth:`fit`.
+        Number of samples between two updates of the components in :meth:`fit`.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of epochs in :meth:`fit`: how often all samples are used.
     shuffle : bool, default=True
-        Whether :meth:`fit` takes the samples in random order; keep the order of a drifting
-        stream with False.
+        Whether :meth:`fit` uses the samples in random order. Use False for a drifting stream.
     init : {"auto", "svd", "random", "samples"} or array, default="auto"
-        First components: singular vectors of the first samples, one sign of each, with the mean
-        sample mixed in; uniform numbers times the mean of each feature; or samples. ``"auto"`` is
-        the first if there are more than ``n_components`` samples and features to begin with, no
-        more than half of their entries are gaps, and the loss is not Huber's; else the second.
+        Initial components: the positive or negative parts of singular vectors mixed with the mean
+        sample, uniform random numbers, or samples. ``"auto"`` is ``"svd"`` if there are more than
+        ``n_components`` samples and features, at most half of the entries are missing, and the
+        loss is not Huber's; otherwise ``"random"``.
     tol : float, default=1e-3
-        Relative accuracy of the codes; while learning, ten times that.
+        Relative tolerance of the codes; ten times as large during learning.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the first components and of the order of the samples.
+        Seed of the initial components and of the order of the samples.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each batch.
     keep_history : bool, default=False
-        Whether to keep each batch's progress in ``history_``.
+        Whether to keep the progress of each batch in ``history_``.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
         The components.
     statistics_ : Statistics, Majorisers or Scales
-        All that is remembered of the samples.
+        Statistics of all samples so far: the state of the dictionary update.
     loss_ : Divergence
         The loss in use.
     floor_ : float
-        The smallest entry that a loss is shown which is infinite at zero; 0 for the others.
+        Smallest entry that is passed to losses that are infinite at 0; 0 for other losses.
     sparse_ : bool
-        Whether only the entries that are not zero are visited.
+        Whether only nonzero entries are visited.
+    noise_scale_ : float
+        Standard deviation of the noise, with Huber's loss; NaN if it was not estimated.
     outlier_share_ : float
-        Share of outliers among the entries observed in the latest batches, under Huber's loss.
+        Share of outliers among the observed entries of the latest batches, with Huber's loss;
+        otherwise 0.
     objective_ : float
-        What stands for the mean loss of all samples, at ``components_``.
+        Mean objective per sample: the value of the surrogate at ``components_``.
     history_ : list of Progress
-        Only with ``keep_history=True``.
+        The progress after each batch, with ``keep_history=True``.
     n_samples_seen_, n_batches_seen_, n_features_in_ : int
-        Counts.
+        Numbers of samples, batches and features.
 
     References
     ----------
@@ -176,13 +180,13 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
 
     @property
     def noise_scale_(self) -> float:
-        """Standard deviation of the noise, under Huber's loss; NaN if it was not estimated."""
+        """Standard deviation of the noise, with Huber's loss; NaN if it was not estimated."""
         return (
             self.noise_estimate_.positive_scale if self.noise_estimate_.n_batches else float("nan")
         )
 
     def make_learner(self) -> DivergenceLearner:
-        """Return the learner of these parameters, which are checked.
+        """Check the parameters, and return the learner.
 
         Returns
         -------
@@ -203,7 +207,7 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         )
 
     def _constraint(self) -> Prox:
-        """Return the set of each component; for the paper's set, the bounds of its entries."""
+        """Return the set of each component; for the set of [D], the bounds of its entries."""
         if self.constraint is not None:
             return super()._constraint()
         if self.solver != "spsgd":
@@ -227,9 +231,9 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         return _SPARSE_INIT_SAMPLES if form.sparse else _INIT_SAMPLES
 
     def _batch_size(self, n: int, form: DataForm) -> int:
-        """Return the batch size; by default 16 batches of sparse data, about 200 of others.
+        """Return the batch size; by default 16 batches for sparse data, about 200 for others.
 
-        Only many samples tell the topics of sparse counts apart.
+        Sparse counts need many samples per update to distinguish topics.
         """
         if isinstance(self.batch_size, str) and self.batch_size == "auto":
             n_batches, least, most = (16, 16, 256) if form.sparse else (200, 32, 128)
@@ -237,7 +241,7 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         return super()._batch_size(n, form)
 
     def _stream_form(self, stream: Any) -> DataForm:
-        # a copy checks the first samples, so that the size is the same when a fit is resumed
+        # From the first samples of the stream, also when a fit is resumed in the middle.
         automatic = isinstance(self.batch_size, str) and self.batch_size == "auto"
         first = next(iter(stream.batches(_FORM_SAMPLES)), None) if automatic else None
         if first is None:

@@ -1,4 +1,4 @@
-"""Online NMF by robust stochastic approximation: [R]."""
+"""Online NMF by robust stochastic approximation, [R]."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,88 +16,92 @@ from thalweg.updates.robust_approximation import RobustApproximation
 
 __all__ = ["ORNMF"]
 
-# [R] II-C keeps min(ceil(n / 10), 20) samples. A stream has no n, and partial_fit must equal fit,
-# so that short data keep 20, too. Fewer than 2 K leave the components undetermined.
-_SMALLEST_BUFFER, _BUFFER_PER_COMPONENT = 20, 2
+# Smallest buffer, in samples. [R] II-C keeps min(ceil(n / 10), 20). The length of a stream is
+# unknown, and partial_fit must equal fit, so that short data keep 20, too.
+_MIN_BUFFER = 20
+# Samples per component; with fewer, the components are not determined.
+_BUFFER_PER_COMPONENT = 2
 
 
 class ORNMF(DivergenceEstimator, StreamingEstimator):
-    """Nonnegative low-rank components of a stream, by averaged stochastic gradients.
+    """OR-NMF: learn nonnegative components from a stream by averaged stochastic gradients.
 
-    OR-NMF: each window of samples is encoded and put into a buffer; then the components take
-    gradient steps on one sample of the buffer after the other, and the average of all points on
-    the way is where they go. The steps need no tuning to units: they are in units of the largest
-    gradient so far and of the diameter of the constraint.
+    Minimises the mean of d(x | codes @ components_) over the samples x. Each window of samples is
+    encoded and added to a buffer. The components then take stochastic gradient steps on the
+    samples of the buffer, and are set to the average of the iterates. Step sizes are in units of
+    the largest gradient so far and of the diameter of the constraint set, so that they do not
+    depend on the units of the data.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of components.
     buffer_size : "auto", int or None, default="auto"
-        Samples that are remembered. None remembers all of them, and memory and time of a step
-        grow with the stream: the paper's Algorithm 1 (OR-NMF); a number is Algorithm 3
-        (MOR-NMF). ``"auto"`` is 20, twice ``n_components`` or ``window``, whichever is most. The
-        paper has ``min(ceil(n_samples / 10), 20)``.
+        Number of samples in the buffer. None keeps all samples, so that memory and time per step
+        grow with the stream: Algorithm 1 of [R] (OR-NMF). A number is Algorithm 3 (MOR-NMF).
+        ``"auto"`` is the largest of 20, twice ``n_components`` and ``window``; [R] has
+        ``min(ceil(n_samples / 10), 20)``.
     window : int, default=1
-        Samples between two changes of the components; more than 1 is the paper's WOR-NMF.
+        Number of samples between two updates of the components; more than 1 is WOR-NMF of [R].
     loss : str or Divergence, default="squared"
         ``"squared"``, ``"itakura-saito"`` (OR-NMF-IS), ``"kl"`` or a
         :class:`thalweg.divergences.beta.Beta`.
     constraint : str, Prox or pair, default="simplex"
         Set of each component: ``"simplex"``, ``"l1-ball"``, ``"l2-ball"``,
-        ``"elastic-net-ball"``, ``"box"``, or an object such as ``L2Ball(radius)``. It has to be
-        bounded. A pair ``(lower, upper)`` are bounds (section III-C): numbers, arrays of shape
-        (n_features,), or of shape (n_components, n_features) for each entry its own.
+        ``"elastic-net-ball"``, ``"box"``, or an object such as ``L2Ball(radius)``. It must be
+        bounded. A pair ``(lower, upper)`` bounds the entries (section III-C): numbers, or arrays of
+        shape (n_features,) or (n_components, n_features).
     code_penalty : str or Prox, optional
         Penalty of the codes: ``"l1"`` (section III-A), ``"l2"``, ``"elastic-net"``, or an object.
     dictionary_penalty : str or Prox, optional
         Penalty of the components: ``"l2"`` (section III-B), ``"l1"``, ``"elastic-net"``, or an
         object.
     frozen_components : array of shape (n_frozen, n_features), optional
-        Components that are known; they come first and never change.
+        Known components. They come first and never change.
     horizon : int or None, default=None
-        Windows after which the components come to rest, as in the paper, whose steps fall like a
-        cosine: ``epochs * ceil(n_samples / window)`` for a fit, if a batch is whole windows.
-        None is for streams without an end; there the steps fall like the inverse of the number
-        of windows.
+        Number of windows after which the step size is 0. It decreases like a cosine, as in [R]. For
+        a fit whose batches are whole windows, use ``epochs * ceil(n_samples / window)``. None is
+        for streams of unknown length: the step size decreases like the inverse of the number of
+        windows.
     tol : float, default=1e-3
-        Relative change of the average below which the steps after a window end, after at least
-        one for each sample of the buffer.
+        The steps after a window stop when the relative change of the average is at most this
+        value, after at least one step for each sample of the buffer.
     batch_size : "auto" or int, default="auto"
-        Samples that :meth:`fit` hands over at a time; callbacks come after each batch, the
-        components change after each window in it.
+        Number of samples per batch in :meth:`fit`. Callbacks are called after each batch; the
+        components are updated after each window.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of epochs in :meth:`fit`: how often all samples are used.
     shuffle : bool, default=True
-        Whether :meth:`fit` takes the samples in random order.
+        Whether :meth:`fit` uses the samples in random order.
     init : {"auto", "random", "svd", "samples"} or array, default="auto"
-        Initial components, as in :class:`thalweg.OnlineNMF`; ``"auto"`` is ``"random"``, as in the
-        paper.
+        Initial components, as in :class:`thalweg.OnlineNMF`; ``"auto"`` is ``"random"``, as in
+        [R].
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the first components, of the order of the samples, and of the steps.
+        Seed of the initial components, of the order of the samples, and of the steps.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each batch.
     keep_history : bool, default=False
-        Whether to keep each batch's progress in ``history_``.
+        Whether to keep the progress of each batch in ``history_``.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
         The components.
     statistics_ : Buffer
-        All that is remembered of the samples.
+        Statistics of all samples so far: the state of the dictionary update.
     loss_ : Divergence
         The loss in use.
     floor_ : float
-        The smallest entry that a loss is shown which is infinite at zero; 0 for the others.
+        Smallest entry that is passed to losses that are infinite at 0; 0 for other losses.
     objective_ : float
-        Mean loss over the buffer, at ``components_``, with the codes that were found on the way.
+        Mean objective per sample: the loss of the buffer at ``components_``, with the codes from
+        when each sample was encoded.
     outlier_share_ : float
-        Always 0: there are no outliers in this model.
+        Share of outliers among the observed entries; 0, since the model has no outliers.
     history_ : list of Progress
-        Only with ``keep_history=True``.
+        The progress after each batch, with ``keep_history=True``.
     n_samples_seen_, n_batches_seen_, n_features_in_ : int
-        Counts.
+        Numbers of samples, batches and features.
 
     References
     ----------
@@ -158,7 +162,7 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
         self.keep_history = keep_history
 
     def make_learner(self) -> ApproximationLearner:
-        """Return the learner of these parameters, which are checked.
+        """Check the parameters, and return the learner.
 
         Returns
         -------
@@ -193,9 +197,9 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
         if self.buffer_size != "auto":
             raise ParameterError(
                 f"buffer_size must be 'auto', a positive integer or None, got "
-                f"{self.buffer_size!r}. None remembers all samples."
+                f"{self.buffer_size!r}. None keeps all samples."
             )
-        return max(_SMALLEST_BUFFER, _BUFFER_PER_COMPONENT * n_components, window)
+        return max(_MIN_BUFFER, _BUFFER_PER_COMPONENT * n_components, window)
 
     def _batch_size(self, n: int, form: DataForm) -> int:
         """Return the batch size; an automatic one is a multiple of the window."""

@@ -41,7 +41,7 @@ ENCODERS: dict[str, Any] = {"fast": Fast, "pgd": Pgd, "admm": Admm}
 
 
 def check_archetypes(count: int, n_samples: int) -> None:
-    """Raise if there are more archetypes than samples: some would be equal.
+    """Raise if there are more archetypes than samples, since some would be equal.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def check_archetypes(count: int, n_samples: int) -> None:
     if count > n_samples:
         raise ParameterError(
             f"n_components must be at most the number of samples, n_samples = {n_samples}, got "
-            f"{count}. Archetypes are mixtures of samples: take fewer of them, or more data."
+            f"{count}. Archetypes are mixtures of samples: use fewer of them, or more data."
         )
 
 
@@ -69,7 +69,7 @@ def constraint(spec: Any, n_features: int) -> Prox:
 
 @cache
 def _named_set(name: str) -> Prox:
-    """Check a set that is given by name once; it is a constant."""
+    """Return the set of a name; it is checked once, since it is a constant."""
     return _checked_set(name, 1)
 
 
@@ -78,14 +78,14 @@ def _checked_set(spec: Any, n_features: int) -> Prox:
     probes = [float(found.value(sign * np.ones(n_features))) for sign in (1.0, -1.0)]
     if probes[0] not in (0.0, np.inf) or probes[1] != np.inf:
         raise ParameterError(
-            f"constraint must be a set of nonnegative vectors, got {found!r}. Penalties go "
-            "into dictionary_penalty; a box needs a lower bound of 0 or more."
+            f"constraint must be a set of nonnegative vectors, got {found!r}. Use "
+            "dictionary_penalty for a penalty, and a lower bound of 0 or more in a box."
         )
     return found
 
 
 def entry_bounds(spec: Any, shape: tuple[int, int]) -> Prox:
-    """Return the set of the dictionaries between two bounds, given as components are.
+    """Return the set of dictionaries between two bounds of the shape of ``components_``.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def dictionary_penalty(spec: Any) -> tuple[float, float]:
     if coefficients is None:
         raise ParameterError(
             f"dictionary_penalty must be 'l1', 'l2', 'elastic-net' or an object of theirs, got "
-            f"{spec!r}. Other functions of an atom go into constraint."
+            f"{spec!r}. Use constraint for sets of components."
         )
     return float(coefficients[0]), float(coefficients[1])
 
@@ -169,7 +169,7 @@ def divergence(spec: Any) -> Divergence:
 
 
 def outlier_weight(value: Any) -> float | None:
-    """Return the weight of the outliers; None for an automatic one.
+    """Return the weight of the outliers; None for ``"auto"``.
 
     Examples
     --------
@@ -183,13 +183,13 @@ def outlier_weight(value: Any) -> float | None:
     if not (number and 0.0 <= value < np.inf):
         raise ParameterError(
             f"outlier_weight must be 'auto' or a number of 0 or more, got "
-            f"{value!r}. 'auto' follows the noise in the data."
+            f"{value!r}. 'auto' estimates it from the noise."
         )
     return float(value)
 
 
 def robust_model(estimator: Any) -> RobustModel:
-    """Return the model with outliers of an estimator's parameters, which are checked.
+    """Check the parameters of an estimator, and return its model with outliers.
 
     Examples
     --------
@@ -225,14 +225,14 @@ def robust_model(estimator: Any) -> RobustModel:
 
 
 def _outlier_bound(bound: Any) -> float:
-    """Return the largest size of an outlier; inf for None."""
+    """Return the largest absolute value of an outlier; inf for None."""
     unbounded = bound is None or (isinstance(bound, (float, np.floating)) and bound == np.inf)
     return np.inf if unbounded else check_positive("outlier_bound", bound)
 
 
 @cache
 def outlier_penalty(bound: float, nonnegative: bool, structure: str) -> Prox:
-    """Return the penalty of the outliers, of weight 1, with a bound of their size.
+    """Return the penalty of the outliers with weight 1, and a bound of their absolute value.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def outlier_penalty(bound: float, nonnegative: bool, structure: str) -> Prox:
     if np.isfinite(bound):
         raise ParameterError(
             "outlier_bound must be None unless it bounds single entries, got "
-            "outlier_structure='samples'. Leave the bound out, or use outlier_structure='entries'."
+            "outlier_structure='samples'. Remove the bound, or use outlier_structure='entries'."
         )
     return GroupLasso(1.0, None, nonnegative)
 
@@ -255,6 +255,6 @@ def _component(parameter: str, spec: Any) -> Prox:
     if not isinstance(found, Prox):
         raise ParameterError(
             f"{parameter} must be a name or an object with value, prox and conjugate, got "
-            f"{spec!r}. See thalweg.prox for what there is."
+            f"{spec!r}. See thalweg.prox for the choices."
         )
     return found

@@ -1,4 +1,4 @@
-"""Batch NMF with outliers: the twins of [O] S-2."""
+"""Batch NMF with outliers, [O] S-2."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -21,24 +21,25 @@ __all__ = ["RobustNMF"]
 
 
 class RobustNMF(RobustEstimator, RoundsEstimator):
-    """Nonnegative low-rank components of a matrix with gaps and outliers, all at once.
+    """Batch NMF with outliers: learn nonnegative components from all samples.
 
-    Finds ``X = codes @ components_ + outliers`` from the whole of X in rounds over codes,
-    outliers and components. For data that do not fit in memory, or still arrive, use
-    :class:`RobustOnlineNMF`.
+    Minimises |X - codes @ components_ - outliers|^2 / 2 + outlier_weight |outliers|_1 over the
+    observed entries, by alternating updates of codes, outliers and components. For streams, and
+    for data that do not fit into memory, use :class:`RobustOnlineNMF`.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of components.
     solver : {"fast", "pgd", "admm"}, default="fast"
-        ``"fast"`` solves for codes, outliers and components in turn; ``"pgd"`` and ``"admm"``
-        are the paper's BPGD and BADMM.
+        ``"fast"`` minimises exactly over codes, outliers and components in turn; ``"pgd"`` and
+        ``"admm"`` are BPGD and BADMM of [O].
     outlier_weight : "auto" or float, default="auto"
-        Residual beyond which an entry is an outlier (the paper's lambda). ``"auto"`` follows
-        the noise level of the data, and does not depend on their units.
+        Weight of the l1 norm of the outliers, in the units of the data (lambda of [O]): larger
+        residuals are outliers. ``"auto"`` estimates it from the noise, so that results do not
+        depend on units.
     outlier_bound : float, optional
-        Largest size of an outlier (the paper's M); None or inf for none.
+        Largest absolute value of an outlier (M of [O]); None or inf for no bound.
     outlier_sign : {"any", "nonnegative"}, default="any"
         Whether outliers may be negative.
     outlier_structure : {"entries", "samples"}, default="entries"
@@ -50,39 +51,40 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
     dictionary_penalty : str or Prox, optional
         Penalty of the components: ``"l1"``, ``"l2"``, ``"elastic-net"``, or an object.
     frozen_components : array of shape (n_frozen, n_features), optional
-        Components that are known; they come first and never change.
+        Known components. They come first and never change.
     max_iter : int, default=200
-        Cap on the number of rounds.
+        Maximum number of iterations.
     init : {"auto", "random", "svd", "samples"} or array, default="auto"
         Initial components: uniform random numbers, the positive or negative parts of singular
         vectors mixed with the mean sample, or samples. ``"auto"`` is ``"random"``, since outliers
         distort singular vectors.
     tol : float, default=1e-4
-        Relative decrease of the objective in a round below which the fit ends; also the
-        relative accuracy of the codes, certified by a duality gap below 1e-5.
+        The fit stops when the relative decrease of the objective in an iteration is at most this
+        value. 0 runs all ``max_iter`` iterations. Also the relative tolerance of the codes; below
+        1e-5 their duality gap is at most this value.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the first components.
+        Seed of the initial components.
     callback : callable, optional
-        Called with a :class:`thalweg.estimators.Progress` after each round.
+        Called with a :class:`thalweg.estimators.Progress` after each iteration.
     keep_history : bool, default=False
-        Whether to keep each round's progress in ``history_``.
+        Whether to keep the progress of each iteration in ``history_``.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
         The components.
     outlier_weight_ : float
-        The weight in use.
+        The outlier weight in use, in the units of the data.
     outlier_share_ : float
-        Share of outliers among the entries observed.
+        Share of outliers among the observed entries.
     objective_ : float
-        Mean loss of the samples, outliers and penalties included.
+        Mean objective per sample: the loss, including outliers and penalties.
     n_iter_ : int
-        Number of rounds.
+        Number of iterations.
     history_ : list of Progress
-        Only with ``keep_history=True``.
+        The progress after each iteration, with ``keep_history=True``.
     n_samples_seen_, n_features_in_ : int
-        Counts.
+        Numbers of samples and features.
 
     References
     ----------
@@ -141,12 +143,12 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         self.keep_history = keep_history
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from all of X.
+        """Learn from all samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Nonnegative data; ``NaN`` marks gaps.
+            Nonnegative data; ``NaN`` marks missing entries.
         y : ignored
             Present for scikit-learn.
 
@@ -172,7 +174,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         return self._warned(state)
 
     def make_learner(self) -> RobustRounds:
-        """Return the learner of these parameters, which are checked.
+        """Check the parameters, and return the learner.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Online NMF with outliers: [O]."""
+"""Online NMF with outliers, [O]."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,12 +16,12 @@ __all__ = ["RobustOnlineNMF"]
 
 
 class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
-    """Nonnegative low-rank components of a stream with gaps and outliers.
+    """Online NMF with outliers: learn nonnegative components from a stream.
 
-    Finds ``X = codes @ components_ + outliers`` batch by batch, in memory that does not grow
-    with the number of samples. Codes and outliers of a batch are found for the components so
-    far; the components then minimise a quadratic that stands for all samples observed ([O],
-    Algorithm 1).
+    Minimises |x - code @ components_ - outliers|^2 / 2 + outlier_weight |outliers|_1 over the
+    observed entries, averaged over the samples x, batch by batch. Codes and outliers of a batch are
+    computed with the current components; the components then minimise a quadratic surrogate of the
+    loss of all samples so far ([O], Algorithm 1). The memory does not grow with their number.
 
     Parameters
     ----------
@@ -29,12 +29,13 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         Number of components.
     solver : {"fast", "pgd", "admm"}, default="fast"
         ``"fast"`` alternates closed-form outliers with exact nonnegative least squares;
-        ``"pgd"`` and ``"admm"`` are the paper's OPGD and OADMM.
+        ``"pgd"`` and ``"admm"`` are OPGD and OADMM of [O].
     outlier_weight : "auto" or float, default="auto"
-        Residual beyond which an entry is an outlier (the paper's lambda). ``"auto"`` follows
-        the noise level of the stream, and does not depend on the data's units.
+        Weight of the l1 norm of the outliers, in the units of the data (lambda of [O]): larger
+        residuals are outliers. ``"auto"`` estimates it from the noise, so that results do not
+        depend on units.
     outlier_bound : float, optional
-        Largest size of an outlier (the paper's M); None or inf for none.
+        Largest absolute value of an outlier (M of [O]); None or inf for no bound.
     outlier_sign : {"any", "nonnegative"}, default="any"
         Whether outliers may be negative.
     outlier_structure : {"entries", "samples"}, default="entries"
@@ -48,46 +49,49 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
     dictionary_penalty : str or Prox, optional
         Penalty of the components: ``"l1"``, ``"l2"``, ``"elastic-net"``, or an object.
     frozen_components : array of shape (n_frozen, n_features), optional
-        Components that are known; they come first and never change.
+        Known components. They come first and never change.
     forgetting : float, default=1.0
-        Factor of a sample's weight for each later sample; see :func:`thalweg.half_life`.
+        Factor by which each sample reduces the weight of the earlier ones; see
+        :func:`thalweg.half_life`.
     batch_size : "auto" or int, default="auto"
-        Samples between two changes of the components in :meth:`fit`.
+        Number of samples between two updates of the components in :meth:`fit`.
     epochs : int, default=1
-        Passes over the data in :meth:`fit`.
+        Number of epochs in :meth:`fit`: how often all samples are used.
     shuffle : bool, default=True
-        Whether :meth:`fit` takes the samples in random order; keep the order of a drifting
-        stream with False.
+        Whether :meth:`fit` uses the samples in random order. Use False for a drifting stream.
     init : {"auto", "random", "svd", "samples"} or array, default="auto"
         Initial components: uniform random numbers, the positive or negative parts of singular
         vectors mixed with the mean sample, or samples. ``"auto"`` is ``"random"``, since outliers
         distort singular vectors.
     tol : float, default=1e-3
-        Relative accuracy of the codes; below 1e-5 it is certified by a duality gap. While
-        learning, ``solver="fast"`` finds codes to three times and components to this accuracy.
+        Relative tolerance of the codes; below 1e-5 their duality gap is at most this value. During
+        learning, ``solver="fast"`` computes codes with three times this tolerance, and components
+        with this tolerance.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the first components and of the order of the samples.
+        Seed of the initial components and of the order of the samples.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each batch.
     keep_history : bool, default=False
-        Whether to keep each batch's progress in ``history_``.
+        Whether to keep the progress of each batch in ``history_``.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
         The components.
     statistics_ : Statistics
-        All that is remembered of the samples.
+        Statistics of all samples so far: the state of the dictionary update.
     outlier_weight_ : float
-        The weight in use.
+        The outlier weight in use, in the units of the data.
+    noise_scale_ : float
+        Standard deviation of the noise; NaN if it was not estimated.
     outlier_share_ : float
-        Share of outliers among the entries observed in the latest batches.
+        Share of outliers among the observed entries of the latest batches.
     objective_ : float
-        The quadratic that stands for the loss of all samples, at ``components_``.
+        Mean objective per sample: the value of the surrogate at ``components_``.
     history_ : list of Progress
-        Only with ``keep_history=True``.
+        The progress after each batch, with ``keep_history=True``.
     n_samples_seen_, n_batches_seen_, n_features_in_ : int
-        Counts.
+        Numbers of samples, batches and features.
 
     References
     ----------
@@ -153,13 +157,13 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
 
     @property
     def noise_scale_(self) -> float:
-        """Standard deviation of the noise; NaN before it was estimated."""
+        """Standard deviation of the noise; NaN if it was not estimated."""
         return (
             self.noise_estimate_.positive_scale if self.noise_estimate_.n_batches else float("nan")
         )
 
     def make_learner(self) -> RobustLearner:
-        """Return the learner of these parameters, which are checked.
+        """Check the parameters, and return the learner.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Base of the estimators that need all samples in each round."""
+"""Base of the estimators that need all samples in each iteration."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
@@ -13,7 +13,7 @@ __all__ = ["RoundsEstimator"]
 
 
 class RoundsEstimator(Factorization):
-    """Attributes and callbacks of a factorisation in rounds.
+    """Publish attributes and progress of a batch factorisation.
 
     Examples
     --------
@@ -28,16 +28,16 @@ class RoundsEstimator(Factorization):
     callback: Callable[[Progress], None] | None
     keep_history: bool
     history_: list[Progress]
-    # fields of the state that are published beyond those of all estimators in rounds
+    # fields of the state that are published in addition to those of all batch estimators
     _published: ClassVar[tuple[str, ...]] = ()
 
     def get_state(self) -> RoundState:
-        """Return the state of the learner, from the attributes.
+        """Return the state of the learner from the attributes.
 
         Returns
         -------
         RoundState
-            What the rounds so far have left; codes are not part of it.
+            The state after the last iteration, without codes.
         """
         return RoundState(
             W=self.components_.T,
@@ -49,12 +49,12 @@ class RoundsEstimator(Factorization):
         )
 
     def set_state(self, state: RoundState) -> None:
-        """Publish the state after a round, append it to the history, and call the callback.
+        """Publish the state after an iteration, append it to the history, and call the callback.
 
         Parameters
         ----------
         state : RoundState
-            Of the learner.
+            The state of the learner.
         """
         self._publish(state)
         progress = Progress(state.n_samples, None, state.objective, state.outlier_share)
@@ -69,7 +69,7 @@ class RoundsEstimator(Factorization):
         Parameters
         ----------
         state : RoundState
-            Of the learner, after the last round.
+            The state of the learner after the last iteration.
         """
         self._publish(state)
         if self.keep_history:
@@ -88,7 +88,7 @@ class RoundsEstimator(Factorization):
             setattr(self, f"{name}_", getattr(state, name))
 
     def _warned(self, state: RoundState) -> Self:
-        """Warn if the rounds stopped at ``max_iter``."""
+        """Warn if the fit stopped at ``max_iter``."""
         if not state.converged:
             warn_max_iter(
                 self, f"the objective changed by less than tol={self.tol:g}", stacklevel=4

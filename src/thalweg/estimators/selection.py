@@ -14,19 +14,19 @@ __all__ = ["Selection", "select", "select_weight"]
 
 
 class Selection(NamedTuple):
-    """Held-out losses, and what they speak for.
+    """Losses of held-out samples, and the chosen value.
 
     Attributes
     ----------
     values : tuple
-        What was tried.
+        The values.
     losses, errors : arrays of shape (n_values,)
-        Mean squared distance of a held-out sample from the archetypes' hull, a mean over folds,
-        and the standard error of that mean.
+        Mean loss of held-out samples, averaged over the folds, and its standard error. The loss
+        of archetypes is the squared distance of a sample from their hull.
     best : object
-        The value of least loss.
+        The value with the smallest loss.
     chosen : object
-        The simplest value whose loss is within one standard error of the least.
+        The simplest value whose loss is within one standard error of the smallest.
 
     Examples
     --------
@@ -56,30 +56,31 @@ def select(
     simplest: str = "smallest",
     random_state: Any = 0,
 ) -> Selection:
-    """Try values of a parameter on folds of the samples; the model itself is not fitted.
+    """Choose the value of a parameter by cross-validation, with the one-standard-error rule.
 
     Parameters
     ----------
     model : estimator
-        With ``fit`` and ``score``, such as :class:`thalweg.SparseArchetypalNMF`.
+        An estimator with ``fit`` and ``score``, such as :class:`thalweg.SparseArchetypalNMF`.
+        Clones of it are fitted.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The data.
     parameter : str
-        ``"n_components"``, ``"sparsity"``, ``"weight"``, ...
+        Its name, such as ``"n_components"``, ``"sparsity"`` or ``"weight"``.
     values : sequence
-        What to try.
+        The candidates.
     folds : int
-        Into how many parts the samples are divided, each held out once.
+        Number of folds; each is held out once.
     simplest : {"smallest", "largest"}
-        Which of two values with about the same loss is the simpler model: few archetypes, few
-        nonzeros, but a large weight.
+        Whether the smallest or the largest value gives the simplest model: the smallest number of
+        archetypes or nonzeros, but the largest weight.
     random_state : int, Generator, RandomState or None
-        Seed of the division.
+        Seed of the random folds.
 
     Returns
     -------
     Selection
-        With the one-standard-error rule applied.
+        Losses, and the chosen value.
 
     Examples
     --------
@@ -120,25 +121,25 @@ def select(
 def select_weight(
     model: Any, X: Any, weights: Any = None, *, folds: int = 5, random_state: Any = 0
 ) -> Selection:
-    """Choose the weight of archetypal regularisation by held-out samples, [A] 4.4.
+    """Choose the weight of archetypal regularisation by cross-validation, [A] 4.4.
 
     Parameters
     ----------
     model : SparseArchetypalNMF
-        Its other parameters are kept; it is not fitted.
+        The model; clones of it with other weights are fitted.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The data.
     weights : sequence of float, optional
-        By default nine from 0.1 to 20 in equal ratios.
+        The candidates; by default nine values from 0.1 to 20 in geometric progression.
     folds : int
-        Into how many parts the samples are divided, each held out once.
+        Number of folds; each is held out once.
     random_state : int, Generator, RandomState or None
-        Seed of the division.
+        Seed of the random folds.
 
     Returns
     -------
     Selection
-        ``chosen`` is the largest weight within one standard error of the least loss.
+        ``chosen`` is the largest weight whose loss is within one standard error of the smallest.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Data of either sign as nonnegative data of twice the width, [A] 5.3."""
+"""Split data of either sign into nonnegative positive and negative parts, [A] 5.3."""
 
 from typing import Any, Self
 
@@ -13,16 +13,16 @@ __all__ = ["SignSplitter"]
 
 
 class SignSplitter(TransformerMixin, BaseEstimator):
-    """Takes each feature apart: what is above zero, and what is below, both as sizes.
+    """Split each feature x into its positive part max(x, 0) and its negative part max(-x, 0).
 
-    ``inverse_transform`` puts them together again: their difference. So does
-    ``splitter.inverse_transform(model.components_)`` for the components of a model of split data.
-    ``NaN`` is a gap in both parts.
+    ``inverse_transform`` returns their difference: the data, or with
+    ``splitter.inverse_transform(model.components_)`` the components of a model of split data.
+    A missing entry, ``NaN``, is missing in both parts.
 
     Attributes
     ----------
     n_features_in_ : int
-        Features before the split; the first so many after it are those above zero.
+        Number of features before the split. After it, as many positive parts come first.
 
     References
     ----------
@@ -39,7 +39,7 @@ class SignSplitter(TransformerMixin, BaseEstimator):
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Take note of the number of features.
+        """Store the number of features, and their names.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class SignSplitter(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the parts of X above and below zero, side by side.
+        """Return the positive parts of X, followed by the negative parts.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class SignSplitter(TransformerMixin, BaseEstimator):
         Returns
         -------
         array or CSR array of shape (n_samples, 2 * n_features)
-            Nonnegative; sparse when X is.
+            Nonnegative data, sparse if X is.
         """
         check_is_fitted(self)
         X = validated(self, X, reset=False)
@@ -77,12 +77,12 @@ class SignSplitter(TransformerMixin, BaseEstimator):
         return np.hstack([np.maximum(X, 0), np.maximum(-X, 0)])
 
     def inverse_transform(self, X: Any) -> Any:
-        """Return the difference of the two halves.
+        """Return the positive minus the negative parts.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, 2 * n_features)
-            Split data, or components of them.
+            Split data, or components of a model of split data.
 
         Returns
         -------
@@ -90,8 +90,8 @@ class SignSplitter(TransformerMixin, BaseEstimator):
             Data of either sign.
         """
         check_is_fitted(self)
-        above, below = np.hsplit(check_codes(X, 2 * self.n_features_in_), 2)
-        return above - below
+        positive, negative = np.hsplit(check_codes(X, 2 * self.n_features_in_), 2)
+        return positive - negative
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the features with ``_above`` and ``_below`` added.
@@ -99,12 +99,12 @@ class SignSplitter(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str, optional
-            By default the names observed in fit, or ``x0``, ``x1``, ...
+            By default the names of the training data, or ``x0``, ``x1``, ...
 
         Returns
         -------
         array of str
-            One for each feature after the split.
+            Names of the positive parts, then of the negative parts.
         """
         check_is_fitted(self)
         known = getattr(self, "feature_names_in_", None)

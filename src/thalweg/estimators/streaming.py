@@ -18,7 +18,7 @@ from thalweg.learning.threads import few_threads
 
 __all__ = ["StreamingEstimator"]
 
-# Number of samples that is assumed for a stream of unknown length: batches of 64.
+# Assumed number of samples of a stream of unknown length; batches then have 64 samples.
 _ASSUMED_SAMPLES = 12_800
 # Automatic batch size: about this many batches, within these bounds. benchmark: online_peers
 _N_BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 200, 8, 256
@@ -43,11 +43,11 @@ class StreamingEstimator(StreamFit, Factorization):
     callback: Callable[[Progress], None] | None
     keep_history: bool
     history_: list[Progress]
-    # fields of the state that are published beyond those of all streaming estimators
+    # fields of the state that are published in addition to those of all streaming estimators
     _published: ClassVar[tuple[str, ...]] = ()
 
     def make_learner(self) -> OnlineLearner:
-        """Return the learner of these parameters, which are checked.
+        """Check the parameters, and return the learner.
 
         Returns
         -------
@@ -57,16 +57,16 @@ class StreamingEstimator(StreamFit, Factorization):
         raise NotImplementedError
 
     def get_state(self) -> OnlineState:
-        """Return the state of the learner, from the attributes.
+        """Return the state of the learner from the attributes.
 
         Returns
         -------
         OnlineState
-            What the stream so far has left.
+            The state after all batches so far.
         """
         return OnlineState(
             W=self.components_.T,
-            statistics=getattr(self, "statistics_", None),  # workers that encode need none
+            statistics=getattr(self, "statistics_", None),  # not needed to encode
             code_prior=self.code_prior_,
             n_samples=self.n_samples_seen_,
             n_batches=self.n_batches_seen_,
@@ -99,7 +99,7 @@ class StreamingEstimator(StreamFit, Factorization):
         return self
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from all of X in batches, after discarding what was learned before.
+        """Learn from all samples in batches; an earlier fit is discarded.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class StreamingEstimator(StreamFit, Factorization):
                         batch = form.batch(X[order[start : start + size]])
                         state = learner.learn(state, batch)
                         self.report(learner, state, n * epochs)
-        finally:  # an interrupted fit keeps what it has learned
+        finally:  # an interrupted fit keeps the result so far
             self.set_state(learner, state)
         return self
 

@@ -1,4 +1,4 @@
-"""Validation of what users hand in: one clear error, or arrays the maths can use."""
+"""Validation of data and codes: arrays for the learners, or one clear error."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from thalweg.errors import InputError
 
 __all__ = ["check_codes", "check_data", "filled", "validated"]
 
-# Powers of the largest and the smallest number of a type between which data may lie. Squares are
-# added up, and divided by: they must neither overflow nor vanish. So entries whose squares vanish
-# are far below the rounding of the largest one, and count as zero.
-_HIGH, _LOW = 0.4, 0.3
+# Range of the largest entry of the data: from tiny ** 0.3 to max ** 0.4 of their type. Then sums of
+# squares neither overflow nor vanish, and entries whose squares vanish are below the rounding error
+# of the largest one. Safety margin: overflow begins at max ** 0.5.
+_UPPER_EXPONENT, _LOWER_EXPONENT = 0.4, 0.3
 
 
 class _InputTypeError(InputError, TypeError):
-    """Data of another type; scikit-learn's checks ask for a TypeError where entries are objects."""
+    """Data of an invalid type; scikit-learn's checks require a TypeError for objects."""
 
 
 def check_data(estimator: Any, X: Any, *, reset: bool, dtype: Any = None) -> Any:
@@ -51,12 +51,12 @@ def check_data(estimator: Any, X: Any, *, reset: bool, dtype: Any = None) -> Any
     >>> check_data(RobustOnlineNMF(1), [[1, 2], [3, 4]], reset=True).dtype
     dtype('float64')
     """
-    # arrays as most streams have them need none of scikit-learn's checks
+    # Fast path: arrays of floats need none of scikit-learn's checks.
     plain = not reset and type(X) is np.ndarray and X.dtype in (np.float64, np.float32)
     shaped = plain and X.ndim == 2 and len(X) > 0 and X.shape[1] == estimator.n_features_in_
     if not shaped or hasattr(estimator, "feature_names_in_") or np.isinf(X).any():
         X = validated(estimator, X, reset=reset)
-        X = X.astype(X.dtype.newbyteorder("="), copy=False)  # as compiled loops need it
+        X = X.astype(X.dtype.newbyteorder("="), copy=False)  # required by compiled loops
     values = X.data if sparse.issparse(X) else X
     smallest = np.fmin.reduce(values, axis=None, initial=0.0)
     largest = np.fmax.reduce(values, axis=None, initial=0.0)
@@ -73,7 +73,7 @@ def check_data(estimator: Any, X: Any, *, reset: bool, dtype: Any = None) -> Any
 
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as scikit-learn checks it, a float array or CSR matrix; masked entries are NaN.
+    """Apply scikit-learn's checks; return a float array or CSR matrix, with NaN at masked entries.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     try:
         if _has_times(X):
             raise ValueError("Data must be real numbers, got dates or durations.")
-        with np.errstate(invalid="ignore"):  # inf - inf, on the way to the error
+        with np.errstate(invalid="ignore"):  # inf - inf, before the error is raised
             return validate_data(
                 estimator,
                 X,
@@ -102,7 +102,7 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def _has_times(X: Any) -> bool:
-    """Tell whether there are dates or durations, which NumPy would take for numbers."""
+    """Whether there are dates or durations, which NumPy would convert to numbers."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         return any(map(_is_time, X.dtypes))
     dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
@@ -112,14 +112,14 @@ def _has_times(X: Any) -> bool:
 
 
 def _is_time(dtype: Any) -> bool:
-    temporal = getattr(dtype, "is_temporal", None)  # polars has no kinds
+    temporal = getattr(dtype, "is_temporal", None)  # dtypes of polars have no kind
     return bool(temporal()) if temporal else getattr(dtype, "kind", None) in ("m", "M")
 
 
 def _check_size(largest: float, dtype: np.dtype[Any], *, learning: bool) -> None:
-    """Raise unless sums of squares of the data can be held in their type."""
+    """Raise unless sums of squares of the data can be represented in their type."""
     limits = np.finfo(dtype)
-    high, low = float(limits.max) ** _HIGH, float(limits.tiny) ** _LOW
+    high, low = float(limits.max) ** _UPPER_EXPONENT, float(limits.tiny) ** _LOWER_EXPONENT
     if largest > high or (learning and 0.0 < largest < low):
         raise InputError(
             f"Entries of type {dtype} must have sizes between {low:.0e} and {high:.0e}, or be "
@@ -129,7 +129,7 @@ def _check_size(largest: float, dtype: np.dtype[Any], *, learning: bool) -> None
 
 
 def filled(X: Any, low_rank: Array) -> Array:
-    """Return validated data as a dense array, with its gaps filled.
+    """Return validated data as a dense array, with missing entries filled.
 
     Examples
     --------
@@ -155,29 +155,29 @@ def check_codes(codes: Any, n_components: int) -> Array:
     if array is None or array.ndim != 2 or array.shape[1] != n_components:
         raise InputError(
             f"codes must be numbers of shape (n_samples, {n_components}), got "
-            f"{in_words(codes)}. Pass what transform returned."
+            f"{in_words(codes)}. Pass the result of transform."
         )
     codes_array: Array = array
     return codes_array
 
 
-# What scikit-learn's messages leave open: a part of the message, and what to do.
+# Advice to add to messages of scikit-learn, by a part of the message.
 _ADVICE = {
     "infinity": "Replace infinite entries, or mark them as missing with NaN.",
     "features as input": "Every batch needs the columns of the first one.",
     "could not convert": "Convert text to numbers first, and mark missing cells with NaN.",
-    "minimum of 1 is required": "Give at least one row and one column.",
-    "dim <= 2": "Give one row for each sample.",
-    "inhomogeneous": "Give rows of one length, with NaN where an entry is missing.",
-    "argument must be": "Give an array or a table of numbers, with NaN where one is missing.",
-    "dates or durations": "Give numbers, such as the seconds since the first date.",
-    "too large to convert": "Give the data in other units.",
+    "minimum of 1 is required": "Pass at least one row and one column.",
+    "dim <= 2": "Pass one row for each sample.",
+    "inhomogeneous": "Pass rows of equal length, with NaN at missing entries.",
+    "argument must be": "Pass an array or a table of numbers, with NaN at missing entries.",
+    "dates or durations": "Pass numbers, such as the seconds since the first date.",
+    "too large to convert": "Convert the data to other units.",
 }
 
 
 def _worded(message: str) -> str:
-    """Return a message of scikit-learn with what to do about it."""
-    if "Complex data" in message:  # behind which all of them are printed
+    """Return a message of scikit-learn with advice."""
+    if "Complex data" in message:  # the original message prints all data
         return "Complex data not supported. Take real and imaginary parts, or sizes, as features."
     advice = next((advice for part, advice in _ADVICE.items() if part in message), "")
     return f"{message.rstrip('.')}. {advice}" if advice else message

@@ -62,7 +62,7 @@ class Source:
     """Base class of file readers: copies and pickles hold the settings, not the data."""
 
     @property
-    def read_ahead(self) -> bool:
+    def prefetch(self) -> bool:
         """Whether to prefetch the next batch in a thread."""
         return True
 

@@ -85,7 +85,7 @@ class ArrayStream(Source):
         return tuple(self._array.shape[1:])
 
     @property
-    def read_ahead(self) -> bool:
+    def prefetch(self) -> bool:
         """Whether the rows are read from a memory-mapped file."""
         return isinstance(self._array, np.memmap)
 

@@ -131,7 +131,7 @@ class CsvStream(Source):
         return
 
     @property
-    def read_ahead(self) -> bool:
+    def prefetch(self) -> bool:
         """Whether to prefetch: not for a followed file, whose next rows may not exist yet."""
         return not self.follow
 

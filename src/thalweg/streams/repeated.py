@@ -59,9 +59,9 @@ class Repeated:
         return None if per_epoch is None else self.epochs * per_epoch
 
     @property
-    def read_ahead(self) -> bool:
+    def prefetch(self) -> bool:
         """Whether to prefetch the wrapped stream."""
-        return getattr(self.stream, "read_ahead", False)
+        return getattr(self.stream, "prefetch", False)
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Yield batches of ``size`` samples, the first at sample ``start``, over all epochs."""

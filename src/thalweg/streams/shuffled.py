@@ -62,9 +62,9 @@ class Shuffled:
         return self.stream.n_samples
 
     @property
-    def read_ahead(self) -> bool:
+    def prefetch(self) -> bool:
         """Whether to prefetch the wrapped stream."""
-        return getattr(self.stream, "read_ahead", False)
+        return getattr(self.stream, "prefetch", False)
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Yield batches of ``size`` samples, the first at index ``start`` of the new order."""
