@@ -219,7 +219,7 @@ def test_invalid_arguments_raise(mixed: Array) -> None:
         distributed.fit(ORNMF(3, buffer_size=None), mixed)
     with pytest.raises(ParameterError, match="max_iter"):
         distributed.fit(SparseArchetypalNMF(3), mixed, rounds=3)
-    with pytest.raises(BlockError, match="no gaps"):
+    with pytest.raises(BlockError, match="no missing entries"):
         distributed.fit(SparseArchetypalNMF(3), np.where(mixed > 0.5, np.nan, mixed))
     for bad in ({"block_size": 0}, {"rounds": 0}, {"blocks_per_round": 1.5}):
         with pytest.raises(ParameterError, match="must be an integer"):

@@ -257,9 +257,9 @@ ROBUST: list[tuple[str, Any, list[str]]] = [
         ("tol", t, ["tol", "number of 0 or more", repr(t), "runs to its limit"])
         for t in (-1e-3, np.nan, np.inf, "small", None)
     ),
-    ("outlier_weight", "big", ["outlier_weight", "'auto' or a number", "'big'", "follows"]),
+    ("outlier_weight", "big", ["outlier_weight", "'auto' or a number", "'big'", "estimates"]),
     *(
-        ("outlier_weight", w, ["outlier_weight", "'auto' or a number", repr(w), "follows"])
+        ("outlier_weight", w, ["outlier_weight", "'auto' or a number", repr(w), "estimates"])
         for w in (-1, -0.1, np.nan, np.inf, None, [0.1], 1j)
     ),
     *(
