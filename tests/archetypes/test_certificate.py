@@ -112,8 +112,8 @@ def test_a_minimum_of_zero_has_no_gap(name: str) -> None:
 def test_certificates_are_of_the_last_fit_only(X: Any) -> None:
     model = SparseArchetypalNMF(K, sparsity=NONZEROS, init="mip", mip_time=1.0).fit(X)
     assert model.bound_ > 0
-    holey = X.copy()
-    holey[0, 0] = np.nan
-    for other in (model.fit(holey), model.set_params(init="projections").fit(X)):
+    incomplete = X.copy()
+    incomplete[0, 0] = np.nan
+    for other in (model.fit(incomplete), model.set_params(init="projections").fit(X)):
         for name in ("bound_", "gap_", "init_guarantee_"):
             assert not hasattr(other, name)

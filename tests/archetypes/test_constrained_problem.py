@@ -132,7 +132,7 @@ def test_the_estimator_reports_that_it_is_feasible(X: Any, tmp_path: Any) -> Non
     assert not hasattr(model, "feasible_")
 
 
-def test_what_cannot_be_feasible_is_said(X: Any) -> None:
+def test_an_infeasible_problem_is_reported(X: Any) -> None:
     options: dict[str, Any] = {"weight": None, "init": "projections"}
     model = SparseArchetypalNMF(1, alpha=0.01, **options).fit(X)
     worst = np.sqrt(-model.score_samples(X)).max()
@@ -141,7 +141,7 @@ def test_what_cannot_be_feasible_is_said(X: Any) -> None:
     assert model.init_objectives_ == {"projections": np.inf}
 
 
-def test_a_looser_limit_costs_less_and_units_do_not_matter(X: Any) -> None:
+def test_a_larger_alpha_has_a_smaller_objective_and_units_do_not_matter(X: Any) -> None:
     def fitted(alpha: float, unit: float = 1.0) -> SparseArchetypalNMF:
         options: dict[str, Any] = {"weight": None, "init": "projections", "sparsity": 14}
         return SparseArchetypalNMF(3, alpha=alpha * unit, **options).fit(unit * X)
@@ -159,15 +159,15 @@ def test_the_outer_approximation_bounds_it(X: Any) -> None:
     assert not hasattr(model, "init_guarantee_")
 
 
-def test_gaps_are_completed_first(X: Any) -> None:
+def test_missing_entries_are_imputed_first(X: Any) -> None:
     gaps = np.random.default_rng(0).random(X.shape) < 0.1
-    holey = np.where(gaps, np.nan, X)
-    model = SparseArchetypalNMF(3, weight=None, alpha=0.15, init="projections").fit(holey)
+    incomplete = np.where(gaps, np.nan, X)
+    model = SparseArchetypalNMF(3, weight=None, alpha=0.15, init="projections").fit(incomplete)
     assert model.feasible_
     filled = model.membership_ @ model.components_
     known = np.sqrt(np.sum(np.where(gaps, 0.0, X - filled) ** 2, axis=1))
     assert known.max() <= 0.15 * (1 + 1e-9)
-    mean = np.broadcast_to(np.nanmean(holey, axis=0), X.shape)
+    mean = np.broadcast_to(np.nanmean(incomplete, axis=0), X.shape)
     assert np.mean((filled - X)[gaps] ** 2) < 0.5 * np.mean((mean - X)[gaps] ** 2)
 
 
@@ -177,7 +177,7 @@ def test_alpha_is_a_distance(X: Any, alpha: Any) -> None:
         SparseArchetypalNMF(2, weight=None, alpha=alpha).fit(X)
 
 
-def test_what_it_does_not_do_is_said(X: Any) -> None:
+def test_unsupported_combinations_raise(X: Any) -> None:
     with pytest.raises(ParameterError, match=r"alpha must be None unless weight is None, got 0\.1"):
         SparseArchetypalNMF(2, alpha=0.1).fit(X)
     model = SparseArchetypalNMF(2, weight=None, alpha=0.1)

@@ -68,7 +68,7 @@ def best_swap(X: Any, H: Any) -> float:
     return min(values)
 
 
-def test_no_swap_is_left_that_improves() -> None:
+def test_no_remaining_swap_improves_the_objective() -> None:
     """All swaps of eight problems; without the search two of them have one."""
     before = after = 0
     for seed in range(8):
@@ -85,7 +85,7 @@ def test_no_swap_is_left_that_improves() -> None:
     assert (before, after) == (2, 0)
 
 
-def test_a_swap_that_the_descent_does_not_see() -> None:
+def test_a_swap_that_the_descent_does_not_find() -> None:
     problem, ended = from_projections(1)
     X, objective = problem.rows.X, ended.point.objective
     assert best_swap(X, ended.point.state.H) < 0.95 * objective

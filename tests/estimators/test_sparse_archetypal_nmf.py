@@ -1,4 +1,4 @@
-"""Sparse archetypal NMF as users meet it: toys of [A], options, errors, selection, splitting."""
+"""Sparse archetypal NMF: toy problems of [A], options, errors, selection, sign splitting."""
 
 import tracemalloc
 import warnings
@@ -29,7 +29,7 @@ def model(X: Array) -> SparseArchetypalNMF:
     return SparseArchetypalNMF(4, sparsity=0.7, random_state=0).fit(X)
 
 
-def test_what_it_found_is_feasible_and_stationary(X: Array, model: SparseArchetypalNMF) -> None:
+def test_the_result_is_feasible_and_stationary(X: Array, model: SparseArchetypalNMF) -> None:
     H, W, T = model.components_, model.membership_, model.hull_weights_
     assert np.count_nonzero(H) <= 112
     np.testing.assert_allclose(W.sum(axis=1), 1.0)
@@ -53,7 +53,7 @@ def test_labels_and_codes(X: Array, model: SparseArchetypalNMF) -> None:
     assert not model.decompose(X).outliers.any()
 
 
-def test_the_default_is_at_or_below_every_start(X: Array, model: SparseArchetypalNMF) -> None:
+def test_auto_is_at_or_below_every_single_init(X: Array, model: SparseArchetypalNMF) -> None:
     assert len(model.init_objectives_) == 5
     for init in ("projections", "robust-projections", "zero", "samples", "random"):
         single = SparseArchetypalNMF(4, sparsity=0.7, init=init, random_state=0).fit(X)
@@ -66,14 +66,14 @@ def test_the_default_is_at_or_below_every_start(X: Array, model: SparseArchetypa
         assert model.objective_ <= other.objective_ * (1 + 1e-6)
 
 
-def test_mip_start_keeps_its_time_and_its_sparsity(X: Array) -> None:
+def test_mip_respects_time_limit_and_sparsity(X: Array) -> None:
     found = SparseArchetypalNMF(3, sparsity=60, init="mip", mip_time=1.0, random_state=0).fit(X)
     assert np.count_nonzero(found.components_) <= 60
     assert found.init_ == "mip"
     assert found.objective_ < SparseArchetypalNMF(1, sparsity=20).fit(X).objective_
 
 
-def test_path_is_kept(model: SparseArchetypalNMF) -> None:
+def test_the_path_ends_at_the_result(model: SparseArchetypalNMF) -> None:
     weights = [stop.weight for stop in model.path_]
     assert (weights[0], weights[7]) == (30.0, 1.0)
     assert np.all(np.diff(weights) <= 0)
@@ -81,7 +81,7 @@ def test_path_is_kept(model: SparseArchetypalNMF) -> None:
     assert model.path_[-1].objective == pytest.approx(model.objective_)
 
 
-def test_local_search_moves_nonzeros(X: Array) -> None:
+def test_local_search_swaps_nonzeros(X: Array) -> None:
     options: dict[str, Any] = {"sparsity": 0.5, "init": "projections"}
     plain = SparseArchetypalNMF(4, local_search=False, **options).fit(X)
     searched = SparseArchetypalNMF(4, **options).fit(X)
@@ -108,7 +108,7 @@ def test_weight_moves_archetypes_between_fit_and_hull(X: Array) -> None:
     assert np.all(np.diff(distances) < 0)
 
 
-def test_units_do_not_matter(X: Array) -> None:
+def test_results_do_not_depend_on_units(X: Array) -> None:
     one = SparseArchetypalNMF(3, sparsity=0.6, init="projections", continuation_steps=3).fit(X)
     other = SparseArchetypalNMF(3, sparsity=0.6, init="projections", continuation_steps=3).fit(
         2.0**20 * X
@@ -127,17 +127,17 @@ def test_sparse_data_in_blocks(monkeypatch: pytest.MonkeyPatch, X: Array) -> Non
     assert found.score(sparse.csr_array(thin)) == pytest.approx(found.score(thin))
 
 
-def test_gaps_are_completed_not_copied(X: Array) -> None:
+def test_missing_entries_are_imputed_better_than_by_means(X: Array) -> None:
     gaps = np.random.default_rng(0).random(X.shape) < 0.15
-    holey = np.where(gaps, np.nan, X)
-    found = SparseArchetypalNMF(4, init="projections").fit(holey)
-    filled = found.decompose(holey).low_rank
-    mean = np.broadcast_to(np.nanmean(holey, axis=0), X.shape)
+    incomplete = np.where(gaps, np.nan, X)
+    found = SparseArchetypalNMF(4, init="projections").fit(incomplete)
+    filled = found.decompose(incomplete).low_rank
+    mean = np.broadcast_to(np.nanmean(incomplete, axis=0), X.shape)
     assert np.mean((filled - X)[gaps] ** 2) < 0.5 * np.mean((mean - X)[gaps] ** 2)
 
 
 def test_memory_is_linear_in_the_data() -> None:
-    """Tall data: no matrix of samples by samples is ever made."""
+    """No matrix of samples by samples is formed."""
     X = np.random.default_rng(0).random((6000, 30))
     model = SparseArchetypalNMF(
         3, sparsity=0.5, init="projections", continuation_steps=2, max_iter=3
@@ -210,7 +210,7 @@ def test_a_converged_fit_does_not_warn(X: Array) -> None:
         SparseArchetypalNMF(4, weight=None, alpha=1.0, init="projections").fit(X)
 
 
-def test_negative_data_are_refused_and_can_be_split() -> None:
+def test_negative_data_raise_and_can_be_split() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 6))
     with pytest.raises(InputError, match="split them into positive and negative parts"):
@@ -319,7 +319,7 @@ def test_select_finds_rank_by_the_same_loss() -> None:
     assert thin.chosen == 0.8
 
 
-def test_select_refuses_nonsense(X: Array) -> None:
+def test_select_rejects_invalid_arguments(X: Array) -> None:
     with pytest.raises(ParameterError, match="one or more values"):
         select_weight(SparseArchetypalNMF(2), X, [])
     with pytest.raises(InputError, match="between 2 and the number of samples, 60"):
@@ -338,14 +338,14 @@ def test_select_refuses_nonsense(X: Array) -> None:
     ids=["splitter", "penalised", "constrained"],
 )
 def test_scikit_learn_s_checks(estimator: Any) -> None:
-    """The default start of the estimator; the contract tests have another one."""
+    """With the default init; the contract tests use another one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)
         results = check_estimator(estimator, on_fail="raise")
     assert len(results) > 30
 
 
-def test_splitter_takes_apart_and_puts_together() -> None:
+def test_splitter_and_its_inverse() -> None:
     X = np.array([[1.0, -2.0], [0.0, np.nan]])
     split = SignSplitter().fit(X)
     parts = split.transform(X)
