@@ -27,8 +27,8 @@ __all__ = ["Decomposition", "Factorization", "rollback_on_error", "warn_max_iter
 
 # Entries of a block of rows that is encoded at a time, which bounds the memory (32 MB in float64).
 _BLOCK_ENTRIES = 2**22
-# Entries of the first rows, from which batch estimators estimate the prior of the codes.
-# Safety margin: the prior has one variance per component, from thousands of codes.
+# Entries of the first rows, from which batch estimators estimate the prior of the codes: one mean
+# square per component. It bounds the time of the estimate.
 _PRIOR_ENTRIES = 2**18
 
 

@@ -17,10 +17,10 @@ INITS = ("auto", "mip", "projections", "robust-projections", "random", "samples"
 # Initialisations of "auto", and those for data with many entries, to bound the run time.
 _AUTO_INITS = ("projections", "robust-projections", "zero", "samples", "random")
 _AUTO_INITS_OF_LARGE_DATA = _AUTO_INITS[:2]
-# Number of entries above which data are large, about 30 s per initialisation.
+# Number of entries above which data are large (256 MB in float64). It only bounds the run time.
 _LARGE = 2**25
-# Sweeps after which the two results of the outer approximation are compared.
-# Safety margin: the descent decreases the objective most in its first sweeps.
+# Sweeps after which the two results of the outer approximation are compared: (17) at the results
+# themselves would be misleading, since they minimise (22).
 _COMPARISON_SWEEPS = 10
 
 
