@@ -25,7 +25,7 @@ except PermissionError:
 assert KNOCKS, "the guard does not hear"
 KNOCKS.clear()
 
-import importlib, inspect, pkgutil
+import importlib, inspect, pkgutil, warnings
 from pathlib import Path
 import numpy as np
 import thalweg
@@ -33,6 +33,8 @@ import thalweg
 for info in pkgutil.walk_packages(thalweg.__path__, "thalweg."):
     if not info.name.endswith("__main__"):  # which is a program
         importlib.import_module(info.name)
+# of random numbers there are no few components to converge to
+warnings.filterwarnings("ignore", ".* stopped after max_iter")
 X = np.random.default_rng(0).random((40, 6))
 for name in thalweg.__all__:
     thing = getattr(thalweg, name)
