@@ -1,43 +1,65 @@
-# `make` alone lists the targets. Each one creates what it needs in $(VENV), once.
+# `make` alone lists the targets. Each one creates what it needs in $(VENV), once, and compiles
+# again what has changed.
 PYTHON ?= $(shell python3.11 --version >/dev/null 2>&1 && echo python3.11 || echo python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Objects stay in $(VENV)/native, so that only changed files are compiled again.
+EDITABLE := --no-build-isolation --config-settings=build-dir=$(VENV)/native --editable
+NATIVE := src/thalweg/_native
+CPP := $(wildcard $(NATIVE)/*/*.?pp)
+# Folders, too: their times change when a file comes or goes.
+SOURCES := CMakeLists.txt $(wildcard cmake/*) $(CPP) $(sort $(dir $(CPP)))
 
-.PHONY: help demo test quick coverage lint format bench pages docs lock audit clean
+.PHONY: help native demo test quick coverage lint format sanitize cross stub bench pages docs wheel lock audit clean
 .DEFAULT_GOAL := help
 
 help:  ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-8s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.demo  ## Separate a generated scene and write a report.
+native: $(VENV)/.native  ## Compile the native module, if its sources have changed.
+
+demo: $(VENV)/.demo $(VENV)/.native  ## Separate a generated scene and write a report.
 	$(BIN)/thalweg demo --out demo-output/street --overwrite
 
 test: lint  ## Lint, check types, run all tests.
 	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
-quick: $(VENV)/.dev  ## Check a change in less than a minute.
+quick: $(VENV)/.dev $(VENV)/.native  ## Check a change in less than a minute.
 	$(BIN)/python .ci/quick.py
 
-coverage: $(VENV)/.dev  ## Run all tests and measure which lines they reach.
+coverage: $(VENV)/.dev $(VENV)/.native  ## Run all tests and measure which lines they reach.
 	$(BIN)/python -m pytest --numprocesses auto --cov $(PYTEST_ARGS)
 
-lint: $(VENV)/.dev  ## Lint and check types.
+lint: $(VENV)/.dev $(VENV)/.native  ## Lint and check types.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/python .ci/native.py tidy
 	$(BIN)/mypy
 
-format: $(VENV)/.dev  ## Format the code and fix what ruff can fix.
+format: $(VENV)/.dev $(VENV)/.native  ## Format the code and fix what ruff can fix.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
 
-bench: $(VENV)/.peers  ## Run the benchmarks beside other libraries.
+sanitize: $(VENV)/.dev $(VENV)/.native  ## Test the kernels with AddressSanitizer and UndefinedBehaviorSanitizer.
+	$(BIN)/python .ci/native.py sanitize $(PYTEST_ARGS)
+
+cross: $(VENV)/.dev  ## Compile the native module for aarch64.
+	$(INSTALL) ziglang
+	$(BIN)/python .ci/native.py cross
+
+stub: $(VENV)/.dev $(VENV)/.native  ## Write the types of the native module.
+	$(BIN)/python .ci/native.py stub
+
+bench: $(VENV)/.peers $(VENV)/.native  ## Run the benchmarks beside other libraries.
 	$(BIN)/python -m benchmarks
 
-pages: $(VENV)/.dev  ## Write the benchmarks' pages from their stored results.
+pages: $(VENV)/.dev $(VENV)/.native  ## Write the benchmarks' pages from their stored results.
 	$(BIN)/python -m benchmarks --pages
 
-docs: $(VENV)/.docs  ## Build the site; every warning is an error.
+docs: $(VENV)/.docs $(VENV)/.native  ## Build the site; every warning is an error.
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -n -b html docs build/site
 	@echo "The site is $(CURDIR)/build/site/index.html"
 
@@ -59,18 +81,28 @@ $(VENV)/.pip:
 	$(INSTALL) --upgrade "pip>=25.1"
 	@touch $@
 
-$(VENV)/.demo: pyproject.toml | $(VENV)/.pip
-	$(INSTALL) --editable ".[app]"
+# CMake, Ninja and nanobind; and Zig as the compiler where there is none.
+$(VENV)/.tools: pyproject.toml cmake/build_backend.py | $(VENV)/.pip
+	$(BIN)/python cmake/build_backend.py >$(VENV)/tools.txt
+	$(INSTALL) --requirement $(VENV)/tools.txt
+	@touch $@
+
+$(VENV)/.native: $(SOURCES) pyproject.toml $(VENV)/.tools
+	$(INSTALL) --no-deps $(EDITABLE) .
+	@touch $@
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/.native
+	$(INSTALL) $(EDITABLE) ".[app]"
 	@touch $@
 
 # dev includes what the app needs
-$(VENV)/.dev: pyproject.toml | $(VENV)/.pip
-	$(INSTALL) --group dev --editable .
+$(VENV)/.dev: pyproject.toml | $(VENV)/.native
+	$(INSTALL) --group dev $(EDITABLE) .
 	@touch $@ $(VENV)/.demo
 
 # examples and docstrings run as they are
-$(VENV)/.docs: pyproject.toml | $(VENV)/.pip
-	$(INSTALL) --group docs --editable ".[app]"
+$(VENV)/.docs: pyproject.toml | $(VENV)/.native
+	$(INSTALL) --group docs $(EDITABLE) ".[app]"
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.peers: pyproject.toml | $(VENV)/.dev

@@ -129,7 +129,6 @@ def main(argv: list[str] | None = None) -> dict[str, Result]:
     if options.data is None or not (options.data / file).exists():
         parser.error(f"{file} not found: set --data or THALWEG_DATA to its folder")
     data = spoil(*load(options.data / file), np.random.default_rng(0))
-    OnlineNMF(COMPONENTS, loss="huber").fit(data.noisy[:50])  # compile before the timing
     results = {loss: reconstruct(data, loss) for loss in LOSSES}
     print(f"{len(data.clean)} faces, {np.mean(data.shaded):.0%} with a shadow")
     print(f"\n{'PSNR in dB':12}{'all':>8}{'plain':>8}{'shadow':>8}{'seconds':>9}")

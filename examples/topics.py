@@ -156,7 +156,6 @@ def main(argv: list[str] | None = None) -> dict[str, Result]:
     if options.data is None or not (options.data / "bbc_news.npz").exists():
         parser.error("bbc_news.npz not found: set --data or THALWEG_DATA to its folder")
     corpus = load(options.data / "bbc_news.npz")
-    OnlineNMF(TOPICS).fit(corpus.X[:50])  # compile the kernels before the timing
     results = {name: fit(corpus, model) for name, model in METHODS.items()}
     first, *_ = results.values()
     for k, words in enumerate(first.words):

@@ -128,8 +128,6 @@ def main(argv: list[str] | None = None) -> dict[str, dict[str, Result]]:
     videos, results = {}, {}
     for name, (file, n_components, _) in SCENES.items():
         video = videos[name] = load(Path(options.data) / file)
-        for kind in TRACKERS.values():
-            kind(n_components).fit(video.frames[:8, :64])  # compile the kernels before the timing
         own = {key: follow(video, kind, n_components) for key, kind in TRACKERS.items()}
         own[MEDIAN] = judge(video, np.median(video.frames, axis=0)[None])
         results[name] = own

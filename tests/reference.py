@@ -1,6 +1,6 @@
 """Naive twins of the fast code: one sample, one support, one entry, one loop at a time.
 
-The first part has a function for every public kernel of ``thalweg._kernels``, under its name.
+The first part has a function for every kernel of ``thalweg._native``, under its name.
 The second part is paper [O] transcribed line by line, for a single sample or a whole batch.
 Nothing here imports the library.
 """
@@ -15,6 +15,8 @@ import numpy as np
 Array = Any
 Project = Callable[[Array], Array]
 Motion = tuple[float, float, float, float]
+
+MAD_TO_STANDARD_DEVIATION = 1.482602218505602  # 1 / Phi^-1(3/4)
 
 
 # --- kernels -----------------------------------------------------------------------------------
@@ -94,23 +96,24 @@ def alternate_l1(
     return track
 
 
-def count_odd(values: Array, bound: float) -> tuple[int, int]:
+def count_missing_and_tiny(values: Array, bound: float) -> tuple[int, int]:
     """Return the numbers of gaps, and of entries between zero and the bound."""
     small = [x for x in values if 0.0 < abs(x) < bound]
     return sum(1 for x in values if np.isnan(x)), len(small)
 
 
-def huber_knee(sizes: Array, knees: Array, blur: float, worse: float) -> float:
-    """Return the knee of least variance, and of nearly equal ones the largest, by degrees."""
-    cut = np.array([np.mean(np.minimum(sizes, c) ** 2) for c in knees])
-    within = np.array([np.mean(np.clip((c - sizes) / (2.0 * blur) + 0.5, 0.0, 1.0)) for c in knees])
+def huber_threshold(sizes: Array, thresholds: Array, bandwidth: float, tolerance: float) -> float:
+    """Return the threshold of least variance; of nearly equal ones the largest, by degrees."""
+    cut = np.array([np.mean(np.minimum(sizes, c) ** 2) for c in thresholds])
+    window = 2.0 * bandwidth
+    within = np.array([np.mean(np.clip((c - sizes) / window + 0.5, 0.0, 1.0)) for c in thresholds])
     variance = cut / np.maximum(within, 1.0 / len(sizes)) ** 2
     best = int(np.argmin(variance))
-    too_large = sum(min((v / variance[best] - 1.0) / worse, 1.0) for v in variance[best:])
-    return float(knees[-1] - too_large * (knees[1] - knees[0]))
+    too_large = sum(min((v / variance[best] - 1.0) / tolerance, 1.0) for v in variance[best:])
+    return float(thresholds[-1] - too_large * (thresholds[1] - thresholds[0]))
 
 
-def sweep_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Array:
+def descend_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Array:
     """Return W after each free column has been minimised over in turn, from scratch."""
     W = W.copy()
     for k in range(W.shape[1]):
@@ -120,7 +123,7 @@ def sweep_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Arr
     return W
 
 
-def sweep_bordered(A: Array, B: Array, W: Array, project: Project, free: Array) -> Array:
+def sweep_elastic_net_atoms(A: Array, B: Array, W: Array, project: Project, free: Array) -> Array:
     """Return W after each free column has been minimised over in turn, from scratch."""
     W = W.copy()
     for k in range(W.shape[1]):
@@ -130,7 +133,7 @@ def sweep_bordered(A: Array, B: Array, W: Array, project: Project, free: Array) 
     return W
 
 
-def shuffled(n: int, seed: int) -> tuple[list[int], int]:
+def random_permutation(n: int, seed: int) -> tuple[list[int], int]:
     """Return a permutation by Fisher and Yates with splitmix64, and the generator's new state."""
     order, wrap = list(range(n)), 2**64 - 1
     for i in range(n - 1, 0, -1):
@@ -143,7 +146,7 @@ def shuffled(n: int, seed: int) -> tuple[list[int], int]:
     return order, seed
 
 
-def project(x: Array, l1: float, l2: float, full: bool) -> Array:
+def project_elastic_net(x: Array, l1: float, l2: float, full: bool) -> Array:
     """Return the nearest u >= 0 with l1 sum(u) + l2/2 |u|^2 = 1 (or <= 1), by bisection."""
 
     def point(mu: float) -> Array:
@@ -165,7 +168,7 @@ def project(x: Array, l1: float, l2: float, full: bool) -> Array:
     return point(high)
 
 
-def approximate(
+def robust_approximation(
     V: Array,
     H: Array,
     W: Array,
@@ -206,7 +209,7 @@ def definite_inverses(grams: Array, limit: float) -> list[Array | None]:
     return found
 
 
-def kept_grams(W: Array, kept: Array) -> Array:
+def subset_grams(W: Array, kept: Array) -> Array:
     """Return the Gram matrix of the rows of W that each row of ``kept`` has flags for."""
     return np.array([W[flags].T @ W[flags] for flags in kept])
 
@@ -229,12 +232,12 @@ def sweep_rows(A: Array, B: Array, W: Array, lower: Array, free: Array, sweeps: 
     return W
 
 
-def products_at(rows: Array, columns: Array, W: Array, H: Array) -> Array:
+def sampled_products(rows: Array, columns: Array, W: Array, H: Array) -> Array:
     """Return the entries of H W' at some places."""
     return (H @ W.T)[rows, columns]
 
 
-def count_codes(v: Array, W: Array, mass: Array, h: Array, steps: int) -> Array:
+def sparse_kl_codes(v: Array, W: Array, mass: Array, h: Array, steps: int) -> Array:
     """Return h after steps of Richardson and Lucy: h <- h (W' (v / W h)) / mass."""
     for _ in range(steps):
         h = h * (W.T @ (v / np.maximum(W @ h, 1e-300))) / mass
@@ -261,7 +264,7 @@ def _best_face(G: Array, c: Array) -> Array:
     return best
 
 
-def offer_entries(curves: Array, S: Array, H: Array) -> tuple[list[Any], list[Any]]:
+def propose_swaps(curves: Array, S: Array, H: Array) -> tuple[list[Any], list[Any]]:
     """Return (cost, row) of the cheapest entry to leave, and (gain, row) of the best to enter."""
     leave, enter = [], []
     for j in range(H.shape[1]):
@@ -274,7 +277,7 @@ def offer_entries(curves: Array, S: Array, H: Array) -> tuple[list[Any], list[An
     return leave, enter
 
 
-def exchange_entries(Q: Array, P: Array, H: Array, busy: Array, least: float) -> Array:
+def swap_best_pairs(Q: Array, P: Array, H: Array, busy: Array, least: float) -> Array:
     """Return H after the best exchange in each column, found by the objective h'Qh - 2 p'h."""
     H = np.array(H)
     for j in np.flatnonzero(~busy):
@@ -661,7 +664,7 @@ def sigmoid(x: float) -> float:
     return float(low + (high - low) / (1 - high / low * np.exp(-x / width)))
 
 
-def track_statistics(
+def track_surrogate(
     U: Array,
     V: Array,
     observed: Array,
@@ -705,14 +708,14 @@ def recover_sparse(v: Array, P: Array, bound: float, cut: float) -> tuple[Array,
     of x beyond ``cut`` are found by least squares on their columns of Psi.
     """
     Psi = np.eye(len(v)) - P @ np.linalg.pinv(P)
-    x = sensed(v, P, bound)
+    x = least_l1_outliers(v, P, bound)
     support = np.abs(x) > cut
     r = np.zeros(len(v))
     r[support] = np.linalg.lstsq(Psi[:, support], Psi @ v, rcond=None)[0]
     return np.linalg.lstsq(P, v - r, rcond=None)[0], r
 
 
-def sensed(v: Array, P: Array, bound: float) -> Array:
+def least_l1_outliers(v: Array, P: Array, bound: float) -> Array:
     """Return the outliers of least l1 norm, by bisection of the limit at which e is clipped."""
     if np.linalg.norm(v - P @ np.linalg.lstsq(P, v, rcond=None)[0]) <= bound:
         return np.zeros(len(v))
@@ -829,7 +832,7 @@ def cleaned(
     bend = knee * scale if scale > 0 else 1e-2 * upper(x)
     e = x - U @ exact_huber_fit(x, U, bend)
     middle, low = upper(e, K), upper(e, K, 0.3)
-    scale = scale or 1.4826 * middle
+    scale = scale or MAD_TO_STANDARD_DEVIATION * middle
     h, rows = fitted(x, U, bend, limit * scale, max(K + 1, int(0.3 * n)), prior)
     e = x - U @ h
     kept = np.abs(e) <= limit * scale
@@ -847,7 +850,7 @@ def cleaned_few(
     known, h = scale > 0, tempered(least_norm(x, U), U, prior)
     e, size = x - U @ h, size_of(h, U)
     middle, low = upper(e, K), upper(e, K, 0.3)
-    scale = scale or 1.4826 * middle
+    scale = scale or MAD_TO_STANDARD_DEVIATION * middle
     bound = limit * scale
     fits = bool(e @ e <= bound**2 * (n - K))
     kept = np.full(n, fits)
@@ -896,7 +899,7 @@ def fitted(
     return tempered(h, U[kept], prior), U[kept]
 
 
-def rejecting_codes(
+def codes_with_rejection(
     X: Array, observed: Array, U: Array, scale: float, prior: float, knee: float, limit: float
 ) -> tuple[Array, Array]:
     """Return codes and outliers of the rows of X."""
@@ -959,7 +962,7 @@ def track_least_squares(
     return U, moments, H, errors
 
 
-def track_rejecting(
+def track_with_rejection(
     X: Array,
     observed: Array,
     U: Array,
@@ -1040,7 +1043,7 @@ class Alternated(NamedTuple):
     moves: Array
 
 
-def alternated(
+def admm_codes(
     x: Array, U: Array, knee: float, rounds: int, rho: float = 1.5, sign: float = 1.0
 ) -> Alternated:
     """Run Algorithm 2 of [T] on a sample, all of it observed; with the sign -1, (15) as printed."""

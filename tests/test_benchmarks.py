@@ -11,6 +11,7 @@ from benchmarks import __main__ as runner, _cases, _findings, _pages, _results
 from benchmarks.cases.archetypes import archetypes_robustness
 from benchmarks.cases.speed import ratios
 from benchmarks.shared import faces, quality, recorder, sweeps
+from benchmarks.shared.partial import Partial
 from benchmarks.shared.timing import Method
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
@@ -82,6 +83,28 @@ def test_a_batch_method_has_converged_when_half_its_rounds_gain_little(objective
     found = recorder.record(model, None, 299.5, clock=lambda: model.rounds, calm=0.01)
     assert found.ended == ended
     assert abs(model.rounds - rounds) <= 4
+
+
+def test_an_interrupted_case_resumes_after_the_runs_that_are_stored(tmp_path, capsys):
+    calls = []
+
+    def compute():
+        calls.append(1)
+        return {"loss": 0.5}
+
+    assert Partial("case", tmp_path).run("seed 0", compute) == {"loss": 0.5}
+    again = Partial("case", tmp_path)
+    assert again.run("seed 0", compute) == {"loss": 0.5}
+    assert len(calls) == 1
+    assert again.seconds > 0.0
+    assert capsys.readouterr().out.startswith("seed 0: ")
+    again.clear()
+    assert Partial("case", tmp_path).seconds == 0.0
+
+
+def test_stored_runs_of_another_version_are_ignored(tmp_path):
+    (tmp_path / "case.json").write_text('{"source": "other", "runs": {"a": {"value": 1}}}')
+    assert Partial("case", tmp_path).run("a", lambda: 2) == 2
 
 
 def test_every_case_says_what_it_does():

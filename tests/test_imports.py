@@ -25,14 +25,17 @@ LAYERS = (
     {"encoders"},
     {"solvers"},
     {"prox", "divergences"},
-    {"_atomic", "_constants", "_kernels", "_linalg", "errors", "_checks", "_typing", "_rooms"},
+    {
+        *("_atomic", "_checks", "_constants", "_linalg", "_native", "_rooms", "_threads"),
+        *("_typing", "errors"),
+    },
 )
 DEPTH = {room: depth for depth, rooms in enumerate(LAYERS) for room in rooms}
 GROUND = len(LAYERS) - 1
 STRANGERS = {"prox", "divergences", "solvers"}  # rooms whose public modules do not meet
-KEPT_IN = {"numba": ("_kernels",), "sklearn": ("baselines", "estimators")}
+KEPT_IN = {"sklearn": ("baselines", "estimators")}
 MATHS = {
-    "_kernels",
+    "_native",
     "archetypes",
     "completion",
     "divergences",
@@ -203,7 +206,7 @@ KNOWN = {"thalweg.prox", "thalweg.prox._sums", "thalweg.prox.box", "thalweg.prox
         ("thalweg.prox.__init__", "from ..encoders import Encoder"),
         ("thalweg.metrics", "from thalweg.synthetic import scene"),
         ("thalweg.errors", "from thalweg.prox import Prox"),
-        ("thalweg.solvers.fista", "import numba.core"),
+        ("thalweg.solvers.fista", "import sklearn.base"),
         ("thalweg.encoders.fast", "from sklearn.base import BaseEstimator"),
         ("thalweg.utils", "import math"),
     ],
@@ -218,11 +221,10 @@ def test_a_wrong_import_is_seen(module, source):
         ("thalweg.prox.l1", "from thalweg.prox import Prox"),
         ("thalweg.prox.l1", "from . import _sums"),
         ("thalweg.prox.l1", "from thalweg.prox._sums import total"),
-        ("thalweg.prox.l1", "from thalweg import __version__, _kernels"),
+        ("thalweg.prox.l1", "from thalweg import __version__, _native"),
         ("thalweg.prox.__init__", "from thalweg.prox.box import Box\nfrom .l1 import L1"),
         ("thalweg.encoders.fast", "from thalweg.encoders.pgd import step"),
         ("thalweg._rooms", "from thalweg.errors import ParameterError"),
-        ("thalweg._kernels", "from numba import njit"),
         ("thalweg.estimators.base", "import sklearn\nfrom thalweg.updates import half_life"),
         ("thalweg.__init__", "from thalweg.estimators import RobustNMF"),
     ],
@@ -247,6 +249,8 @@ def test_input_and_output_are_seen(source):
 
 
 def test_importing_the_library_is_light():
-    code = "import sys, thalweg; print(*{'numba', 'scipy', 'sklearn'} & sys.modules.keys())"
+    code = (
+        "import sys, thalweg; print(*{'scipy', 'sklearn', 'thalweg._native'} & sys.modules.keys())"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

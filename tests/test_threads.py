@@ -1,4 +1,4 @@
-"""Threads: estimators are independent of one another, and kernels let others run."""
+"""Threads: estimators are independent of one another."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -17,7 +17,6 @@ from thalweg import (
     RobustNMF,
     RobustOnlineNMF,
     SparseArchetypalNMF,
-    _kernels,
 )
 
 THREADS = 8
@@ -84,36 +83,3 @@ def test_eight_threads_find_what_one_after_the_other_finds():
     for mine, expected in zip(found, one_after_the_other, strict=True):
         for model, one, other in zip(MODELS, mine, expected, strict=True):
             assert np.array_equal(one, other), model
-
-
-def compiled() -> dict[str, Any]:
-    """Return the compiled functions of the kernels' room by name, private ones as well."""
-    import importlib
-    import pkgutil
-
-    modules = [
-        importlib.import_module(f"{_kernels.__name__}.{info.name}")
-        for info in pkgutil.iter_modules(_kernels.__path__)
-    ]
-    return {
-        f"{module.__name__}.{name}": thing
-        for module in modules
-        for name, thing in vars(module).items()
-        if hasattr(thing, "py_func")
-    }
-
-
-KERNELS = compiled()
-
-
-def test_kernels_are_found():
-    assert {name.rpartition(".")[2] for name in KERNELS} >= {
-        name for name in _kernels.__all__ if name.islower()
-    }
-
-
-@pytest.mark.parametrize("name", KERNELS)
-def test_kernels_release_the_lock_and_start_no_threads(name):
-    options = KERNELS[name].targetoptions
-    assert options.get("nogil"), options
-    assert not options.get("parallel")

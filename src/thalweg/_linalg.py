@@ -3,8 +3,9 @@
 from math import prod
 
 import numpy as np
+from scipy.linalg import lapack
 
-from thalweg._kernels import BYTES
+from thalweg._native import BLOCK_BYTES
 from thalweg._typing import Array, Mask
 
 __all__ = [
@@ -55,7 +56,7 @@ def orthonormal(U: Array) -> Array:
         factor = _cholesky_factor(Q)
         if factor is None:
             return np.linalg.qr(U)[0]
-        Q = Q @ np.linalg.inv(factor).T
+        Q = Q @ _inverse_of_transposed(factor)
         if _pivot_ratio(factor) >= _ONE_PASS_PIVOT_RATIO:
             break
     return Q
@@ -72,6 +73,13 @@ def _cholesky_factor(Q: Array) -> Array | None:
     except np.linalg.LinAlgError:
         return None
     return factor if _pivot_ratio(factor) >= _TWO_PASS_PIVOT_RATIO else None
+
+
+def _inverse_of_transposed(factor: Array) -> Array:
+    """Return the inverse of L' for a triangular factor L with a positive diagonal."""
+    trtri = lapack.strtri if factor.dtype == np.float32 else lapack.dtrtri
+    inverse: Array = trtri(factor.T)[0]
+    return inverse
 
 
 def _pivot_ratio(factor: Array) -> float:
@@ -107,9 +115,9 @@ def largest_angle(P: Array, Q: Array) -> float:
 def aligned_copy(array: Array) -> Array:
     """Return a copy that is aligned to vector registers: unaligned loads cross cache lines."""
     size = prod(array.shape) * array.dtype.itemsize
-    buffer = np.empty(size + BYTES, dtype=np.uint8)
+    buffer = np.empty(size + BLOCK_BYTES, dtype=np.uint8)
     # buffer.ctypes.data would leave a reference cycle behind
-    first = -buffer.__array_interface__["data"][0] % BYTES
+    first = -buffer.__array_interface__["data"][0] % BLOCK_BYTES
     aligned = buffer[first : first + size].view(array.dtype).reshape(array.shape)
     aligned[...] = array
     return aligned
@@ -117,7 +125,7 @@ def aligned_copy(array: Array) -> Array:
 
 def pack_rows(U: Array) -> Array:
     """Return the rows of U in blocks: entry ``[b, k, lane]`` is ``U[lanes * b + lane, k]``."""
-    (F, K), lanes = U.shape, BYTES // U.itemsize
+    (F, K), lanes = U.shape, BLOCK_BYTES // U.itemsize
     padded = np.zeros((-(-F // lanes) * lanes, K), dtype=U.dtype)
     padded[:F] = U
     return aligned_copy(padded.reshape(-1, lanes, K).transpose(0, 2, 1))

@@ -18,7 +18,7 @@ def test_help_imports_no_heavy_libraries():
         "sys.argv = ['thalweg', '--help']\n"
         "from thalweg.cli import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numba', 'numpy', 'sklearn', 'scipy', 'matplotlib', 'av', 'PIL', 'pyarrow'}\n"
+        "heavy = {'numpy', 'sklearn', 'scipy', 'matplotlib', 'av', 'PIL', 'pyarrow'}\n"
         "print(*heavy & sys.modules.keys(), file=sys.stderr)\n"
         "import thalweg.apps\n"
         "print(*(heavy - {'numpy'}) & sys.modules.keys(), file=sys.stderr)\n"

@@ -19,7 +19,7 @@ def path_of(model, X):
 
     def note(frame, event, argument):
         file = Path(frame.f_code.co_filename)
-        if event == "call" and file.is_relative_to(SOURCE) and file.parent.name != "_kernels":
+        if event == "call" and file.is_relative_to(SOURCE) and file.parent.name != "_native":
             calls.append(file)
 
     sys.setprofile(note)

@@ -62,7 +62,7 @@ def test_the_knee_is_the_largest_of_those_that_are_not_worse(freedom):
     worth = np.array(cut) / np.square(within)
     assert min(worth) <= np.interp(found.huber_threshold, knees, worth) < 1.1 * min(worth)
     assert found.huber_threshold >= knees[np.argmin(worth)] - 0.1 * found.scale
-    expected = reference.huber_knee(residual, knees, 0.05 * found.scale, 0.07)
+    expected = reference.huber_threshold(residual, knees, 0.05 * found.scale, 0.07)
     assert found.huber_threshold == pytest.approx(expected)
 
 

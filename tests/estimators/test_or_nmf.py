@@ -47,14 +47,14 @@ def transcription(
 
         span = theta * diameter
         into = project or Simplex().prox
-        return reference.approximate(V, H, W, order, bound, span, gradient, into, n)
+        return reference.robust_approximation(V, H, W, order, bound, span, gradient, into, n)
 
     for t, start in enumerate(range(0, len(X), window), start=1):
         B += [(v, nnls(W, v)[0]) for v in X[start : start + window]]  # statements 2 to 4
         B = B[-buffer:]
         V, H = (np.array(part).T for part in zip(*B, strict=True))
         theta = 0.1 * np.cos((t - 1) * np.pi / (2 * horizon))  # statement 5
-        order, seed = reference.shuffled(len(B), seed)
+        order, seed = reference.random_permutation(len(B), seed)
         averages, _ = steps(W, V, H, theta, order, 300)  # statement 6
         k = next(
             k

@@ -34,6 +34,7 @@ DEFAULTS: dict[str, Any] = {
     "frozen_components": None,
     "init_samples": "auto",
     "keep_history": False,
+    "n_jobs": None,
     "orthonormal": False,
     "outlier_bound": None,
     "outlier_sign": "any",
@@ -76,6 +77,11 @@ every_estimator = pytest.mark.parametrize("name", sorted(ESTIMATORS))
 
 def parameters(name: str) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(ESTIMATORS[name]).parameters)
+
+
+def those_with(*names: str) -> list[str]:
+    """Return the estimators that have all of these parameters."""
+    return [name for name in sorted(ESTIMATORS) if {*names} <= parameters(name).keys()]
 
 
 def test_all_estimators_are_walked() -> None:
@@ -134,33 +140,37 @@ def test_fitted_attributes_have_the_types_of_the_table(name: str) -> None:
             assert isinstance(getattr(model, attribute), kind), attribute
     for progress in getattr(model, "history_", ()):
         assert isinstance(progress, Progress)
-    if "max_iter" in parameters(name) and name not in TRACKERS:
+    if "max_iter" in parameters(name):
         assert 1 <= model.n_iter_ <= model.max_iter
 
 
-@every_estimator
+@pytest.mark.parametrize("name", those_with("callback"))
 def test_callbacks_get_one_record(name: str) -> None:
-    if "callback" not in parameters(name):
-        pytest.skip("a method without callbacks")
     records: list[Any] = []
     ESTIMATORS[name](2, random_state=0, callback=records.append).fit(data(name))
     assert records
     assert {type(record) for record in records} == {Progress}
 
 
-@every_estimator
+@pytest.mark.parametrize("name", those_with("tol", "max_iter"))
 def test_a_tolerance_of_zero_runs_to_the_limit(name: str) -> None:
-    own = parameters(name)
-    if not {"tol", "max_iter"} <= own.keys() or name in TRACKERS:
-        pytest.skip("a method without rounds and a tolerance")
     model = ESTIMATORS[name](2, random_state=0, tol=0.0, max_iter=7).fit(data(name))
     assert model.n_iter_ == 7 or name == "SparseArchetypalNMF"  # which counts all of its starts
 
 
+def test_all_but_the_methods_of_the_papers_have_threads() -> None:
+    assert set(those_with("n_jobs")) == ESTIMATORS.keys() - PAPERS
+
+
+@pytest.mark.parametrize("value", [0, 1.5, "all", True])
+@pytest.mark.parametrize("name", those_with("n_jobs"))
+def test_a_wrong_number_of_threads_is_an_error(name: str, value: Any) -> None:
+    with pytest.raises(thalweg.errors.ParameterError, match="n_jobs must be"):
+        ESTIMATORS[name](2, n_jobs=value).fit(data(name))
+
+
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, "small", None])
-@every_estimator
+@pytest.mark.parametrize("name", those_with("tol"))
 def test_a_wrong_tolerance_is_an_error(name: str, value: Any) -> None:
-    if "tol" not in parameters(name):
-        pytest.skip("a method without a tolerance")
     with pytest.raises(thalweg.errors.ParameterError, match="tol must be"):
         ESTIMATORS[name](2, tol=value).fit(data(name))

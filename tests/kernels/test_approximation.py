@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reference
-from thalweg import _kernels
+from thalweg import _native
 from thalweg.prox.elastic_net_ball import ElasticNetBall
 from thalweg.prox.l1_ball import L1Ball
 from thalweg.prox.l2_ball import L2Ball
@@ -19,10 +19,21 @@ SETS = [
 every_set = pytest.mark.parametrize("g", SETS, ids=repr)
 
 
+def elastic_net_set(g: Any) -> Any:
+    l1, l2, equality = g.border
+    return _native.ElasticNetSet(l1=l1, l2=l2, equality=equality)
+
+
 def projected(x: Any, g: Any) -> Any:
     u = x.copy()
-    _kernels.project(u, *g.border)
+    _native.project_elastic_net(u, elastic_net_set(g))
     return u
+
+
+def permutation(n: int, seed: Any) -> list[int]:
+    order = np.empty(n, np.intp)
+    _native.random_permutation(order, seed)
+    return order.tolist()
 
 
 @every_set
@@ -37,7 +48,7 @@ def test_projections_are_the_nearest_points(g: Any, scale: float) -> None:
             size = max(1.0, float(np.abs(exact).max()))
             found = projected(x, g)
             np.testing.assert_allclose(found, exact, rtol=0, atol=1e-11 * size)
-            twin = reference.project(x, *g.border)
+            twin = reference.project_elastic_net(x, *g.border)
             np.testing.assert_allclose(found, twin, rtol=0, atol=1e-9 * size)
             assert g.value(found) == 0.0
 
@@ -69,8 +80,8 @@ def test_permutations_are_those_of_the_twin(n: int) -> None:
     seed = np.array([2**64 - 5], np.uint64)
     state = int(seed[0])
     for _ in range(3):
-        expected, state = reference.shuffled(n, state)
-        assert _kernels.shuffled(n, seed).tolist() == expected
+        expected, state = reference.random_permutation(n, state)
+        assert permutation(n, seed) == expected
         assert int(seed[0]) == state
 
 
@@ -78,7 +89,7 @@ def test_every_permutation_is_as_likely() -> None:
     """Chi-square with 5 degrees of freedom: beyond 20.5 in one of a thousand cases."""
     seed, counts = np.array([1], np.uint64), dict[tuple[int, ...], int]()
     for _ in range(6000):
-        order = tuple(int(i) for i in _kernels.shuffled(3, seed))
+        order = tuple(permutation(3, seed))
         counts[order] = counts.get(order, 0) + 1
     assert len(counts) == 6
     assert sum((c - 1000) ** 2 / 1000 for c in counts.values()) < 20.5
@@ -93,10 +104,10 @@ def test_a_sweep_is_that_of_the_twin(g: Any, dtype: Any) -> None:
     free = np.array([True, True, False, True, True])
     A[4] = A[:, 4] = B[:, 4] = 0.0  # an atom that nothing has used
     rows = np.array(W.T, dtype, order="C")
-    value, fall = _kernels.sweep_bordered(
-        A.astype(dtype), np.array(B.T, dtype, order="C"), rows, *g.border, free
+    value, fall = _native.sweep_elastic_net_atoms(
+        A.astype(dtype), np.array(B.T, dtype, order="C"), rows, elastic_net_set(g), free
     )
-    expected = reference.sweep_bordered(A, B, W, g.prox, free)
+    expected = reference.sweep_elastic_net_atoms(A, B, W, g.prox, free)
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
     np.testing.assert_allclose(rows.T, expected, rtol=0, atol=tolerance)
     before, after = (reference.dictionary_objective(A, B, X) for X in (W, expected))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests import reference
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg.solvers.nnls import invert, nnls, prepare
 
 LIMIT = 1e8
@@ -13,7 +13,7 @@ LIMIT = 1e8
 def inverted(grams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     inverses, trusted = np.full_like(grams, np.nan), np.zeros(len(grams), bool)
     before = grams.copy()
-    _kernels.definite_inverses(grams, LIMIT, inverses, trusted)
+    _native.definite_inverses(grams, LIMIT, inverses, trusted)
     assert np.array_equal(grams, before, equal_nan=True)
     return inverses, trusted
 
@@ -73,8 +73,8 @@ def test_grams_of_what_is_kept(share: float) -> None:
     W = rng.random((23, 4))
     kept = rng.random((30, 23)) < share
     grams = np.full((30, 4, 4), np.nan)
-    _kernels.kept_grams(W, kept, W.T @ W, 0.01, grams)
-    np.testing.assert_allclose(grams, reference.kept_grams(W, kept), rtol=1e-12, atol=1e-14)
+    _native.subset_grams(W, kept, W.T @ W, 0.01, grams)
+    np.testing.assert_allclose(grams, reference.subset_grams(W, kept), rtol=1e-12, atol=1e-14)
 
 
 def test_a_small_difference_of_large_numbers_is_not_taken() -> None:
@@ -83,7 +83,7 @@ def test_a_small_difference_of_large_numbers_is_not_taken() -> None:
     kept = np.ones((1, 9), bool)
     kept[0, 0] = False
     grams = np.empty((1, 3, 3))
-    _kernels.kept_grams(W, kept, W.T @ W, 0.01, grams)
+    _native.subset_grams(W, kept, W.T @ W, 0.01, grams)
     np.testing.assert_allclose(grams[0], W[1:].T @ W[1:], rtol=1e-13)
 
 

@@ -1,17 +1,16 @@
 """Every compiled loop against its naive twin, and where twins are too slow, against KKT."""
 
-import inspect
 from itertools import pairwise
 from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize import nnls as scipy_nnls
 
 import reference
-from thalweg import _kernels
+from dictionaries import dictionaries
+from thalweg import _native
 from thalweg.encoders import Codes, fast
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.l1 import L1
@@ -19,20 +18,6 @@ from thalweg.solvers.nnls import nnls, prepare
 
 Array = Any
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-
-
-def public_kernels() -> list[str]:
-    return [
-        name
-        for name, item in vars(_kernels).items()
-        if not name.startswith("_") and hasattr(item, "py_func")
-    ]
-
-
-def test_every_kernel_has_a_twin() -> None:
-    assert len(public_kernels()) >= 3
-    for name in public_kernels():
-        assert inspect.isfunction(getattr(reference, name, None)), f"{name} has no naive twin"
 
 
 # --- nonnegative least squares -----------------------------------------------------------------
@@ -60,29 +45,6 @@ def solve(G: Array, C: Array, passive: Array | None = None) -> Array:
 
 def value(G: Array, C: Array, H: Array) -> Array:
     return 0.5 * np.einsum("kb,kb->b", H, G @ H) - np.einsum("kb,kb->b", C, H)
-
-
-def dictionaries() -> dict[str, Array]:
-    rng = np.random.default_rng(5)
-    W = rng.random((8, 5))
-    zero = W.copy()
-    zero[:, [1, 3]] = 0.0
-    rows = np.arange(6.0)
-    return {
-        "random": W,
-        "signed": rng.normal(size=(8, 5)),
-        "wide": rng.random((3, 6)),
-        "one-row": rng.random((1, 6)),
-        "one-column": W[:, :1],
-        "zero-columns": zero,
-        "all-zero": np.zeros((4, 3)),
-        "duplicates": W[:, [0, 1, 0, 2, 1, 0]],
-        "nearly-duplicates": np.hstack([W[:, :3], W[:, :2] + 1e-7 * W[:, 3:]]),
-        "low-rank": rng.random((8, 2)) @ rng.random((2, 6)),
-        "ones": np.ones((5, 4)),
-        "hilbert": 1.0 / (1.0 + rows[:, None] + rows),
-        "sparse": W * (rng.random(W.shape) < 0.4),
-    }
 
 
 DICTIONARIES = dictionaries()
@@ -237,10 +199,10 @@ def test_a_cap_of_no_pivots_leaves_it_to_the_active_set() -> None:
     W = DICTIONARIES["random"]
     C = np.ascontiguousarray((W.T @ np.random.default_rng(10).normal(size=(8, 30))).T)
     G, H = W.T @ W, np.empty_like(C)
-    status = np.full(30, -1)
+    solved = np.zeros(30, bool)
     support = np.ones(C.shape, bool)
-    _kernels.nonnegative_codes(tuple(prepare(G)), C, True, H, support, status, 0)
-    assert np.all(status == _kernels.SOLVED)
+    _native.nonnegative_codes(prepare(G), C, True, H, support, solved, 0)
+    assert solved.all()
     np.testing.assert_allclose(H, reference.nonnegative_codes(G, C), rtol=0, atol=1e-11)
 
 
@@ -256,7 +218,8 @@ def test_envelope(dtype: Any, weight: float, bound: float, lower: float) -> None
     Z = (rng.normal(size=(6, 40)) * rng.choice([0.1, 1.0, 5.0], size=(6, 1))).astype(dtype)
     Z[0, :6] = 0.0, weight, -weight, weight + 0.5, -weight - 0.5, -0.0
     E, values = np.full_like(Z, np.nan), np.full(6, np.nan, dtype=dtype)
-    _kernels.envelope_l1(Z, *map(dtype, (weight, bound, lower)), E, values)
+    penalty = _native.L1Penalty(weight=weight, upper=bound, lower=lower)
+    _native.envelope_l1(Z, penalty, E, values)
     rest, totals = reference.envelope_l1(Z.astype(np.float64), weight, bound, lower)
     eps = float(np.finfo(dtype).eps)
     # With a large weight the outlier is a difference of numbers of its size.
@@ -268,7 +231,8 @@ def test_envelope(dtype: Any, weight: float, bound: float, lower: float) -> None
 def test_envelope_at_extreme_scales(size: float) -> None:
     Z = np.random.default_rng(12).normal(size=(3, 20))
     E, values = np.empty_like(Z), np.empty(3)
-    _kernels.envelope_l1(Z * size, 0.3 * size, 0.5 * size, -0.5 * size, E, values)
+    penalty = _native.L1Penalty(weight=0.3 * size, upper=0.5 * size, lower=-0.5 * size)
+    _native.envelope_l1(Z * size, penalty, E, values)
     rest, totals = reference.envelope_l1(Z, 0.3, 0.5, -0.5)
     np.testing.assert_allclose(E / size, rest, rtol=0, atol=1e-15)
     np.testing.assert_allclose(values / size / size, totals, rtol=1e-14)
@@ -276,9 +240,10 @@ def test_envelope_at_extreme_scales(size: float) -> None:
 
 def test_envelope_of_nothing() -> None:
     E, values = np.empty((0, 4)), np.empty(0)
-    _kernels.envelope_l1(np.empty((0, 4)), 1.0, inf, -inf, E, values)
+    penalty = _native.L1Penalty(weight=1.0, upper=inf, lower=-inf)
+    _native.envelope_l1(np.empty((0, 4)), penalty, E, values)
     values = np.ones(2)
-    _kernels.envelope_l1(np.empty((2, 0)), 1.0, inf, -inf, np.empty((2, 0)), values)
+    _native.envelope_l1(np.empty((2, 0)), penalty, np.empty((2, 0)), values)
     assert not values.any()
 
 
@@ -439,8 +404,8 @@ def test_sweep(dtype: Any, radius: float, K: int) -> None:
     for _ in range(3):
         wide = [x.astype(float) for x in (A, B)]
         before = reference.dictionary_objective(*wide, expected)
-        value, fall = _kernels.sweep_atoms(A, linear, rows, dtype(radius), free)
-        expected = reference.sweep_atoms(*wide, expected, radius, free)
+        value, fall, _ = _native.descend_atoms(A, linear, rows, radius, free, 0.0, 0.0, 1)
+        expected = reference.descend_atoms(*wide, expected, radius, free)
         after = reference.dictionary_objective(*wide, expected)
         np.testing.assert_allclose(rows.T, expected, rtol=1e-12 * scale, atol=1e-13 * scale)
         assert value == pytest.approx(before, rel=1e-13 * scale)
@@ -450,7 +415,8 @@ def test_sweep(dtype: Any, radius: float, K: int) -> None:
 
 def test_sweep_of_one_entry() -> None:
     rows = np.zeros((1, 1))
-    _kernels.sweep_atoms(np.array([[2.0]]), np.array([[1.0]]), rows, 1.0, np.array([True]))
+    A, B, free = np.array([[2.0]]), np.array([[1.0]]), np.array([True])
+    _native.descend_atoms(A, B, rows, 1.0, free, 0.0, 0.0, 1)
     assert rows[0, 0] == 0.5
 
 
@@ -462,8 +428,9 @@ def test_sweep_at_extreme_scales(size: float) -> None:
     A, B, W = H @ H.T, rng.random((4, 20)) @ H.T, rng.random((4, 3))
     rows = W.T.copy()
     free = np.ones(3, bool)
-    _kernels.sweep_atoms(A * size, B.T * size, rows, 1.0, free)
-    np.testing.assert_allclose(rows.T, reference.sweep_atoms(A, B, W, 1.0, free), rtol=1e-12)
+    linear = np.ascontiguousarray(B.T * size)
+    _native.descend_atoms(A * size, linear, rows, 1.0, free, 0.0, 0.0, 1)
+    np.testing.assert_allclose(rows.T, reference.descend_atoms(A, B, W, 1.0, free), rtol=1e-12)
 
 
 @DTYPES
@@ -472,193 +439,8 @@ def test_sweep_leaves_out_atoms_of_no_weight(dtype: Any) -> None:
     A = np.diag([1.0, 1e-39 if dtype == np.float32 else 1e-310]).astype(dtype)
     rows = np.full((2, 3), 0.5, dtype)
     linear = A @ rows + np.array([[0.125, 0.0, -0.125], [0.0, 0.0, 0.0]], dtype)
-    value, fall = _kernels.sweep_atoms(A, linear, rows, dtype(1.0), np.ones(2, bool))
+    free = np.ones(2, bool)
+    value, fall, _ = _native.descend_atoms(A, linear, rows, 1.0, free, 0.0, 0.0, 1)
     np.testing.assert_allclose(rows[0], [0.625, 0.5, 0.375], rtol=1e-6)
     np.testing.assert_array_equal(rows[1], 0.5)
     np.testing.assert_allclose([value, fall], [-0.375, 0.015625], rtol=1e-6)
-
-
-# --- weighted Gram matrices, rows with a matrix of their own -------------------------------------
-
-
-@DTYPES
-def test_weighted_grams_are_sums(dtype: Any) -> None:
-    rng = np.random.default_rng(0)
-    weights, X = rng.random((5, 7)).astype(dtype), rng.normal(size=(7, 3)).astype(dtype)
-    old = rng.normal(size=(5, 3, 3)).astype(dtype)
-    grams = old.copy()
-    _kernels.weighted_grams(weights, X, dtype(0.25), dtype(0.5), grams)
-    expected = 0.25 * old + 0.5 * reference.weighted_grams(weights, X)
-    np.testing.assert_allclose(grams, expected, rtol=0, atol=100 * np.finfo(dtype).eps)
-    assert grams.dtype == dtype
-
-
-@DTYPES
-@pytest.mark.parametrize("sweeps", [1, 3])
-def test_rows_are_swept_like_the_twin(dtype: Any, sweeps: int) -> None:
-    rng = np.random.default_rng(1)
-    root = rng.normal(size=(6, 4, 9))
-    A = (root @ root.transpose(0, 2, 1)).astype(dtype)
-    A[2, 1, :] = A[2, :, 1] = 0.0  # an entry without curvature stays
-    B, W = rng.normal(size=(6, 4)).astype(dtype), rng.random((6, 4)).astype(dtype)
-    free = np.array([False, True, True, True])
-    moved = W.copy()
-    lower = np.array([0.0, 1e-3, 0.0, 1e-2], dtype)
-    _kernels.sweep_rows(A, B, moved, lower, free, sweeps)
-    expected = reference.sweep_rows(A, B, W, lower, free, sweeps)
-    np.testing.assert_allclose(moved, expected, rtol=1e3 * np.finfo(dtype).eps)
-    assert np.array_equal(moved[:, 0], W[:, 0])
-    assert np.array_equal(moved[2, 1], W[2, 1])
-    assert np.all(moved >= lower)
-    assert np.any(moved[:, [1, 3]] == lower[[1, 3]]), "nothing at a bound: the test shows nothing"
-
-
-# --- counts --------------------------------------------------------------------------------------
-
-
-def sparse_counts(dtype: Any = np.float64) -> tuple[Any, Array, Array]:
-    rng = np.random.default_rng(2)
-    W = (rng.random((30, 4)) + 0.05).astype(dtype)
-    V = rng.poisson(0.4 * rng.random((9, 4)) @ W.T).astype(dtype)
-    V[3] = 0.0
-    return sparse.csr_array(V), V, W
-
-
-@DTYPES
-def test_products_at_places(dtype: Any) -> None:
-    rows, V, W = sparse_counts(dtype)
-    H = np.random.default_rng(3).random((9, 4)).astype(dtype)
-    found = np.empty_like(rows.data)
-    _kernels.products_at(rows.indptr, rows.indices, W, H, found)
-    expected = reference.products_at(*np.nonzero(V), W, H)
-    np.testing.assert_allclose(found, expected, rtol=100 * np.finfo(dtype).eps)
-
-
-def counts_of(tol: float, max_iter: int) -> tuple[Array, Array, Array, Array]:
-    rows, V, W = sparse_counts()
-    H, loss = np.full((9, 4), 0.3), np.zeros(9)
-    mass = W.sum(axis=0)[None] + 0.1
-    _kernels.count_codes(rows.indptr, rows.indices, rows.data, W, mass, 0.0, H, loss, tol, max_iter)
-    return V, W, H, loss
-
-
-@pytest.mark.parametrize("steps", [1, 2, 7])
-def test_counts_are_encoded_like_the_twin(steps: int) -> None:
-    V, W, H, loss = counts_of(0.0, steps)
-    for v, h in zip(V, H, strict=True):
-        expected = reference.count_codes(v, W, W.sum(axis=0) + 0.1, np.full(4, 0.3), steps)
-        np.testing.assert_allclose(h, expected, rtol=1e-12)
-    assert np.all(loss[V.sum(axis=1) > 0] < 0), "the cap is told by the sign"
-
-
-def test_the_gap_of_counts_is_a_bound() -> None:
-    V, W, _, loss = counts_of(1e-2, 10_000)
-    _, _, best, _ = counts_of(0.0, 100_000)
-    P = np.maximum(best @ W.T, 1e-300)  # a sample without counts has no codes
-    least = (V * np.log(np.where(V > 0, V, 1) / P) - V + P).sum(axis=1) + 0.1 * best.sum(axis=1)
-    assert np.all(loss >= least * (1 - 1e-12) - 1e-290)
-    assert np.all(loss <= least * (1 + 1.02e-2))
-    assert np.any(loss > least * (1 + 1e-6)), "the test would pass without a gap"
-
-
-# --- least squares over the simplex --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", dictionaries())
-@pytest.mark.parametrize("own", [False, True], ids=["shared", "own"])
-def test_simplex_codes_are_the_best_of_all_supports(name: str, own: bool) -> None:
-    W = dictionaries()[name]
-    rng = np.random.default_rng(1)
-    V = np.hstack([rng.random((len(W), 4)), W @ rng.dirichlet(np.ones(W.shape[1]), 3).T])
-    observed = rng.random(V.shape) < 0.8 if own else np.ones(V.shape, bool)
-    G = np.stack([(W * s[:, None]).T @ W for s in observed.T]) if own else (W.T @ W)[None]
-    C = (V * observed).T @ W
-    codes, gaps = np.zeros(C.shape), np.empty(len(C))
-    codes[:, 0] = 1.0
-    _kernels.simplex_codes(G, C, codes, 100, 1e-13, gaps)
-    twin = reference.simplex_codes(G if own else G[0], C)
-    assert np.all(codes >= 0)
-    np.testing.assert_allclose(codes.sum(axis=1), 1.0, rtol=1e-12)
-    grams = G if own else np.broadcast_to(G, (len(C), *G.shape[1:]))
-    for w, best, gram, c, gap in zip(codes, twin, grams, C, gaps, strict=True):
-        values = [x @ gram @ x / 2 - c @ x for x in (w, best)]
-        assert values[0] <= values[1] + 1e-9 * max(1.0, np.abs(gram).max())
-        assert values[0] - gap <= values[1] + 1e-12 * max(1.0, np.abs(gram).max())
-
-
-@DTYPES
-def test_sweep_supports_is_its_twin(dtype: Any) -> None:
-    rng = np.random.default_rng(0)
-    A = rng.random((9, 4))
-    Q, P = (A.T @ A).astype(dtype), rng.normal(2.0, 2.0, (4, 600)).astype(dtype)
-    H = np.maximum(rng.normal(size=(4, 600)), 0.0).astype(dtype)
-    twin = reference.sweep_supports(Q, P, H, 2)
-    zeros = H == 0
-    _kernels.sweep_supports(Q, P, H, 2)
-    np.testing.assert_allclose(H, twin, rtol=1e-9 if dtype == np.float64 else 1e-3, atol=1e-4)
-    assert not H[zeros].any()
-
-
-def test_sweep_supports_leaves_rows_without_weight_alone() -> None:
-    Q, H = np.diag([1.0, 0.0]), np.full((2, 3), 0.5)
-    _kernels.sweep_supports(Q, np.full((2, 3), 2.0), H, 1)
-    np.testing.assert_array_equal(H, [[2.0] * 3, [0.5] * 3])
-
-
-def test_offers_are_those_of_the_twin() -> None:
-    rng = np.random.default_rng(0)
-    curves, S = rng.random(5) + 0.1, rng.normal(size=(5, 80))
-    H = np.maximum(rng.normal(size=(5, 80)), 0.0)
-    H[:, 0], H[:, 1] = 0.0, 1.0
-    out, into = np.empty(80, dtype=np.intp), np.empty(80, dtype=np.intp)
-    cost, gain = np.empty(80), np.empty(80)
-    _kernels.offer_entries(curves, S, H, out, cost, into, gain)
-    leave, enter = reference.offer_entries(curves, S, H)
-    np.testing.assert_allclose(cost, [c for c, _ in leave])
-    np.testing.assert_array_equal(out, [k for _, k in leave])
-    np.testing.assert_allclose(gain, [g for g, _ in enter])
-    np.testing.assert_array_equal(into, [k for _, k in enter])
-
-
-def test_exchanges_are_those_of_the_twin() -> None:
-    rng = np.random.default_rng(0)
-    A = rng.random((9, 5))
-    Q, P = A.T @ A, rng.normal(2.0, 2.0, (5, 60))
-    Q[4], Q[:, 4] = 0.0, 0.0  # a row that nothing depends on
-    H = np.maximum(rng.normal(size=(5, 60)), 0.0)
-    H[:, 0], H[:, 1] = 0.0, 1.0
-    busy = rng.random(60) < 0.2
-    for least in (0.0, 2.0):
-        found = H.copy()
-        count = _kernels.exchange_entries(Q, Q @ H - P, found, busy, least)
-        np.testing.assert_allclose(found, reference.exchange_entries(Q, P, H, busy, least))
-        assert count == np.count_nonzero((found != H).any(axis=0)) > 5
-
-
-# --- a look at the entries ---------------------------------------------------------------------
-
-
-@DTYPES
-def test_odd_entries_are_counted(dtype: Any) -> None:
-    rng = np.random.default_rng(16)
-    values = rng.choice([0.0, -0.0, 1e-9, -1e-9, 1e-3, -2.0, np.nan], size=200).astype(dtype)
-    for bound in (1e-12, 1e-6, 1.0):
-        found = _kernels.count_odd(values, dtype(bound))
-        assert found == reference.count_odd(values, dtype(bound))
-    assert _kernels.count_odd(values[:0], dtype(1.0)) == (0, 0)
-
-
-# --- the knee of Huber's loss --------------------------------------------------------------------
-
-
-@DTYPES
-@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
-def test_knee_against_its_twin(dtype: Any, unit: float) -> None:
-    rng = np.random.default_rng(17)
-    knees = unit * np.linspace(0.4, 2.0, 17)
-    for size in (1, 2, 7, 60, 900):
-        for sizes in (rng.exponential(size=size), rng.random(size), np.full(size, 1.3)):
-            ordered = np.sort((unit * sizes).astype(dtype))
-            expected = reference.huber_knee(ordered.astype(np.float64), knees, 0.03 * unit, 0.1)
-            found = _kernels.huber_knee(ordered, knees, 0.03 * unit, 0.1)
-            assert found == pytest.approx(expected, rel=1e-9)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import reference
-from thalweg import _kernels
-from thalweg._kernels import petrels
+from thalweg import _native
 from thalweg._linalg import pack_rows, unpack_rows
 from thalweg.trackers.noise_scale import truncated_variance
 
@@ -18,6 +17,27 @@ DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 # One block of lanes that is not full, one that is, more than one; one code, and more.
 SIZES = pytest.mark.parametrize(("F", "K"), [(12, 1), (30, 3), (64, 2), (150, 5)])
 RULE = (0.5, 2.5, truncated_variance(2.5), 1 - 1 / 200)
+REJECTION = _native.RejectionSettings(
+    huber_threshold=RULE[0], threshold=RULE[1], truncated_variance=RULE[2], decay=RULE[3]
+)
+LEVELS = [level for level in (4, 3, 2) if level <= _native.target_level()] or [0]
+
+
+@pytest.fixture(params=LEVELS, autouse=True)
+def level(request: Any) -> Any:
+    """Run each test with every instruction set of the processor: packs of all widths."""
+    highest = _native.target_level()
+    _native.set_target_level(request.param)
+    yield request.param
+    _native.set_target_level(highest)
+
+
+def row_update(motion: Any) -> Any:
+    """Return settings of the recursion, from a tuple of the reference implementation."""
+    forgetting, ridge, sine, scaled = motion
+    return _native.RowUpdate(
+        forgetting=forgetting, ridge=ridge, adaptive_sine=sine, scales_forgetting=bool(scaled)
+    )
 
 
 def stream(dtype: Any, F: int, K: int, B: int = 25, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -72,7 +92,7 @@ def first(U: Array) -> tuple[Array, Array, Array]:
 def test_least_squares_codes(dtype: Any, F: int, K: int) -> None:
     U, X, observed = stream(dtype, F, K)
     H = room(X, K)[0]
-    _kernels.least_squares_codes(X, observed, pack_rows(U), H)
+    _native.least_squares_codes(X, observed, pack_rows(U), H)
     W, V = wide(U, X)
     agree(H, reference.least_squares_codes(V, observed, W), dtype)
     assert not H[3].any()
@@ -84,9 +104,9 @@ def test_with_fewer_entries_than_codes_they_are_of_least_norm(dtype: Any, K: int
     U, X, observed = stream(dtype, 40, K)
     observed[:] = np.arange(40) < np.arange(25)[:, None] % (K + 1)
     H, solved = room(X, K)[0], np.zeros(len(X), bool)
-    _kernels.least_squares_codes(X, observed, pack_rows(U), H)
+    _native.least_squares_codes(X, observed, pack_rows(U), H)
     same = np.zeros_like(H)
-    _kernels.huber_codes(X, observed, pack_rows(U), 0.1, 60, same, solved)
+    _native.huber_codes(X, observed, pack_rows(U), 0.1, 60, same, solved)
     for h, other, x, there in zip(H, same, *wide(X), observed, strict=True):
         rows = U[there].astype(float)
         least = np.linalg.pinv(rows) @ x[there]
@@ -103,7 +123,7 @@ def test_with_fewer_entries_than_codes_they_are_of_least_norm(dtype: Any, K: int
 def test_huber_codes(dtype: Any, F: int, K: int, knee: float) -> None:
     U, X, observed = stream(dtype, F, K)
     H, solved = np.zeros((len(X), K), dtype), np.zeros(len(X), bool)
-    _kernels.huber_codes(X, observed, pack_rows(U), knee, 60, H, solved)
+    _native.huber_codes(X, observed, pack_rows(U), knee, 60, H, solved)
     wanted = reference.huber_codes(*wide(X), observed, *wide(U), knee)
     assert solved.all()
     agree(H, wanted, dtype)
@@ -117,9 +137,9 @@ def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float, prior: float)
     if prior > 0.0:
         U[:, -1] *= 0.2  # so that the entries tell it less well
     (H, R, _), solved = room(X, K), np.zeros(len(X), bool)
-    rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, observed, pack_rows(U), scale, prior, rule, none, H, R, solved)
-    wanted = reference.rejecting_codes(*wide(X), observed, *wide(U), scale, prior, *RULE[:2])
+    codes = (H, R, solved)
+    _native.codes_with_rejection(X, observed, pack_rows(U), scale, prior, REJECTION, codes)
+    wanted = reference.codes_with_rejection(*wide(X), observed, *wide(U), scale, prior, *RULE[:2])
     assert solved.all()
     agree(H, wanted[0], dtype)
     agree(R, wanted[1], dtype)
@@ -133,10 +153,12 @@ def test_codes_of_so_many_entries_that_a_few_of_them_are_fitted_first(dtype: Any
     U, X, observed = stream(dtype, F, K, B=12)
     U *= dtype(np.sqrt(F))  # so that codes are as large as noise and outliers are made for
     (H, R, _), solved = room(X, K), np.zeros(len(X), bool)
-    rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, observed, pack_rows(U), 0.4, 0.0, rule, none, H, R, solved)
+    codes = (H, R, solved)
+    _native.codes_with_rejection(X, observed, pack_rows(U), 0.4, 0.0, REJECTION, codes)
     assert solved.all()
-    wanted, outliers = reference.rejecting_codes(*wide(X), observed, *wide(U), 0.4, 0.0, *RULE[:2])
+    wanted, outliers = reference.codes_with_rejection(
+        *wide(X), observed, *wide(U), 0.4, 0.0, *RULE[:2]
+    )
     noise = 0.4 * np.sqrt(K / F)  # of a fit of all
     assert np.abs(H - wanted).max() < 0.01 * noise
     assert np.mean((R == 0.0) != (outliers == 0.0)) < 1e-4
@@ -144,15 +166,15 @@ def test_codes_of_so_many_entries_that_a_few_of_them_are_fitted_first(dtype: Any
 
 @DTYPES
 def test_the_fit_before_rejection_is_as_good_as_noise_lets_it_be(dtype: Any) -> None:
-    F, K, knee, limit, ridge = 20_000, 3, 0.2, 1.0, 1e4 * np.finfo(dtype).eps
+    F, K, knee, limit = 20_000, 3, 0.2, 1.0
     U, X, _ = stream(dtype, F, K, B=12)
     U *= dtype(np.sqrt(F))
-    blocks, bounds = pack_rows(U), (dtype(knee), dtype(limit))
-    extent, desk, r = petrels._extent(blocks), np.empty((4, F), dtype), np.empty(F, dtype)
-    G, delta = np.empty((K, K)), np.empty(K)
-    for x in X:
-        w = np.zeros(K, dtype)
-        assert petrels._approach(blocks, x, *bounds, ridge, extent, F, F, w, r, G, delta, desk)
+    W, residuals = np.full((len(X), K), 7, dtype), np.empty(X.shape, dtype)
+    steps, grams, close = np.empty((len(X), K)), np.empty((len(X), K, K)), np.zeros(len(X), bool)
+    fits = (W, residuals, steps, grams, close)
+    _native.approximate_huber_codes(X, pack_rows(U), knee, limit, fits)
+    assert close.all()
+    for x, w, r, delta, G in zip(X, W, residuals, steps, grams, strict=True):
         exact = reference.exact_huber_fit(*wide(x, U), knee)
         within = np.count_nonzero(np.abs(x - U @ exact) <= knee)
         assert np.abs(U @ (w - exact)).max() <= 0.1 * knee * np.sqrt(K / within)
@@ -168,7 +190,7 @@ def test_a_step_so_short_that_its_slope_is_rounding_goes_somewhere() -> None:
     H, solved = np.zeros((1, 1)), np.zeros(1, dtype=bool)
     for knee in np.geomspace(1e-12, 1e-6, 200):
         H[:] = 0.0
-        _kernels.huber_codes(x, np.ones(x.shape, dtype=bool), pack_rows(U), knee, 60, H, solved)
+        _native.huber_codes(x, np.ones(x.shape, dtype=bool), pack_rows(U), knee, 60, H, solved)
         assert np.isfinite(H).all()
         assert abs(H[0, 0]) <= 1.0
 
@@ -181,9 +203,9 @@ def test_codes_of_few_entries_that_do_not_fit(K: int) -> None:
     observed = np.array([rng.permutation(20) < 1 + t % (2 * K + 1) for t in range(60)])
     X[observed.cumsum(axis=1) == 1] += 9.0  # one outlier each
     (H, R, _), solved = room(X, K), np.empty(60, dtype=bool)
-    rule, none, prior = np.array(RULE), np.array(()), 0.05**2
-    _kernels.rejecting_codes(X, observed, pack_rows(U), 0.05, prior, rule, none, H, R, solved)
-    codes, outliers = reference.rejecting_codes(X, observed, U, 0.05, prior, *RULE[:2])
+    prior, found = 0.05**2, (H, R, solved)
+    _native.codes_with_rejection(X, observed, pack_rows(U), 0.05, prior, REJECTION, found)
+    codes, outliers = reference.codes_with_rejection(X, observed, U, 0.05, prior, *RULE[:2])
     agree(H, codes, np.float64)
     agree(R, outliers, np.float64)
     least_squares = reference.least_squares_codes(X, observed, U)
@@ -199,11 +221,11 @@ def test_rows_that_are_rounding_tell_nothing(dtype: Any, length: float) -> None:
     X, observed, usual = np.ones((1, 30), dtype), np.zeros((1, 30), dtype=bool), (30 / 3) ** 0.5
     observed[0, 4] = True
     (H, R, _), solved = room(X, 3), np.empty(1, dtype=bool)
-    _kernels.least_squares_codes(X, observed, pack_rows(U), H)
+    _native.least_squares_codes(X, observed, pack_rows(U), H)
     assert np.linalg.norm(H) < usual
     H[:] = 7
-    rule, none = np.array(RULE), np.array(())
-    _kernels.rejecting_codes(X, observed, pack_rows(U), 0.1, 0.01, rule, none, H, R, solved)
+    codes = (H, R, solved)
+    _native.codes_with_rejection(X, observed, pack_rows(U), 0.1, 0.01, REJECTION, codes)
     assert np.linalg.norm(H) < usual
 
 
@@ -221,7 +243,25 @@ def test_track_least_squares(dtype: Any, F: int, K: int, motion: Any) -> None:
     U, X, observed = stream(dtype, F, K, seed=2)
     blocks, D, L = first(U)
     H, _, error = room(X, K)
-    _kernels.track_least_squares(X, observed, blocks, D, L, np.array(motion), H, error)
+    _native.track_least_squares(X, observed, (blocks, D, L), row_update(motion), H, error)
+    basis, second, codes, errors = reference.track_least_squares(
+        *wide(X), observed, *wide(U), motion
+    )
+    agree(unpack_rows(blocks, F), basis, dtype)
+    agree(moments(D, L, F), second, dtype)
+    agree(H, codes, dtype)
+    agree(error, errors, dtype)
+
+
+@DTYPES
+@pytest.mark.parametrize("K", [9, 10, 11, 16])
+def test_tracking_with_more_codes(dtype: Any, K: int) -> None:
+    """Up to 10 codes have compiled loops of their own, and more share one."""
+    F, motion = 150, (1.0, 0.5, 0.0, 0.0)
+    U, X, observed = stream(dtype, F, K, seed=2)
+    blocks, D, L = first(U)
+    H, _, error = room(X, K)
+    _native.track_least_squares(X, observed, (blocks, D, L), row_update(motion), H, error)
     basis, second, codes, errors = reference.track_least_squares(
         *wide(X), observed, *wide(U), motion
     )
@@ -241,19 +281,24 @@ def test_track_rejecting(dtype: Any, F: int, K: int, motion: Any) -> None:
     # and a memory of a sample or two makes little of rounding into much.
     B = 60 if dtype == np.float64 and not motion[3] else 24
     U, X, observed = stream(dtype, F, K, B, seed=3)
-    (blocks, D, L), noise = first(U), np.zeros(5 + _kernels.LISTEN)
+    (blocks, D, L), scales = first(U), np.zeros(_native.WARM_UP_SAMPLES)
     H, R, error = room(X, K)
-    rule, none = np.array(RULE), np.array(())
-    _kernels.track_rejecting(
-        X, observed, blocks, D, L, noise, np.array(motion), rule, none, H, R, error
+    noise = _native.track_with_rejection(
+        X,
+        observed,
+        (blocks, D, L),
+        (0.0, 0.0, 0.0, 0.0, 0.0, scales),
+        row_update(motion),
+        REJECTION,
+        (H, R, error),
     )
-    basis, second, level, codes, outliers, errors = reference.track_rejecting(
-        *wide(X), observed, *wide(U), motion, RULE, _kernels.LISTEN
+    basis, second, statistics, codes, outliers, errors = reference.track_with_rejection(
+        *wide(X), observed, *wide(U), motion, RULE, _native.WARM_UP_SAMPLES
     )
     agree(unpack_rows(blocks, F), basis, dtype)
     agree(moments(D, L, F), second, dtype)
-    agree(noise[:5], level[:5], dtype)
-    agree(noise[5:], level.first, dtype)
+    agree(noise, statistics[:5], dtype)
+    agree(scales, statistics.first, dtype)
     for found, wanted in zip((H, R, error), (codes, outliers, errors), strict=True):
         agree(found, wanted, dtype)
     assert np.isnan(error[3])
@@ -279,7 +324,7 @@ def problems(seed: int, count: int = 40) -> Any:
 def solve(U: Array, X: Array, observed: Array, knee: float, H: Array | None = None) -> Array:
     H = np.zeros((len(X), U.shape[1])) if H is None else H.copy()
     solved = np.zeros(len(X), bool)
-    _kernels.huber_codes(X, observed, pack_rows(U), knee, 60, H, solved)
+    _native.huber_codes(X, observed, pack_rows(U), knee, 60, H, solved)
     assert solved.all(), f"{np.flatnonzero(~solved)} not solved with the knee {knee}"
     return H
 
@@ -319,3 +364,75 @@ def test_huber_codes_do_not_depend_on_where_they_begin(seed: int) -> None:
     size = np.abs(H).max()
     begin = H + size * np.random.default_rng(seed).normal(size=H.shape)
     np.testing.assert_allclose(solve(U, X, observed, 0.3, begin), H, rtol=0, atol=1e-9 * size)
+
+
+# --- threads, and arguments that do not fit ------------------------------------------------------
+
+
+def with_threads(count: int, job: Any) -> Any:
+    before = _native.set_thread_count(count)
+    try:
+        return job()
+    finally:
+        _native.set_thread_count(before)
+
+
+def all_codes(U: Array, X: Array, observed: Array) -> list[Array]:
+    """Return the results of all kernels of codes."""
+    K, blocks, n = U.shape[1], pack_rows(U), len(X)
+    found, solved = [np.zeros((n, K), U.dtype) for _ in range(4)], np.zeros((3, n), bool)
+    R = np.empty_like(X)
+    _native.least_squares_codes(X, observed, blocks, found[0])
+    _native.huber_codes(X, observed, blocks, 0.1, 60, found[1], solved[0])
+    _native.admm_codes(X, observed, blocks, 0.1, _native.ADMMSettings(), found[2], solved[1])
+    codes = (found[3], R, solved[2])
+    _native.codes_with_rejection(X, observed, blocks, 0.1, 0.01, REJECTION, codes)
+    return [*found, R, solved]
+
+
+def tracks(U: Array, X: Array, observed: Array) -> list[Array]:
+    """Return rows and results of both trackers."""
+    K, update, found = U.shape[1], row_update((0.98, 0.1, 0.0, 0.0)), []
+    rows, H, error = first(U), np.empty((len(X), K), U.dtype), np.empty(len(X))
+    _native.track_least_squares(X, observed, rows, update, H, error)
+    found += [*rows, H, error]
+    rows, statistics = first(U), (0.01, inf, 0.0, 0.0, 0.0, np.zeros(_native.WARM_UP_SAMPLES))
+    track = (H.copy(), np.empty_like(X), error.copy())
+    numbers = _native.track_with_rejection(X, observed, rows, statistics, update, REJECTION, track)
+    return [*found, *rows, *track, np.array(numbers)]
+
+
+@DTYPES
+@pytest.mark.parametrize(("F", "K", "B"), [(30, 3, 150), (9_000, 10, 6)])
+def test_results_do_not_depend_on_the_number_of_threads(dtype: Any, F: int, K: int, B: int) -> None:
+    U, X, observed = stream(dtype, F, K, B=max(B, 12), seed=4)
+    for job in (all_codes, tracks):
+        alone = with_threads(1, lambda job=job: job(U, X, observed))
+        for count in (2, 3):
+            together = with_threads(count, lambda job=job: job(U, X, observed))
+            for one, other in zip(alone, together, strict=True):
+                assert np.array_equal(one, other, equal_nan=True)
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    U, X, observed = stream(np.float64, 30, 3)
+    blocks, H = pack_rows(U), np.zeros((len(X), 3))
+    with pytest.raises(TypeError):  # strides
+        _native.least_squares_codes(X.repeat(2, axis=1)[:, ::2], observed, blocks, H)
+    with pytest.raises(TypeError):  # types
+        _native.least_squares_codes(X.astype(np.float32), observed, blocks, H)
+    for bad in (blocks[:1].copy(), np.zeros((2, 3, 8)), np.zeros((0, 3, 16))):
+        with pytest.raises(ValueError, match="blocks"):
+            _native.least_squares_codes(X, observed, bad, H)
+    with pytest.raises(ValueError, match="observed"):
+        _native.least_squares_codes(X, observed[:, :-1].copy(), blocks, H)
+    with pytest.raises(ValueError, match="H must"):
+        _native.least_squares_codes(X, observed, blocks, H[:-1])
+    rows, update = first(U), row_update((1.0, 1.0, 0.0, 0.0))
+    wrong = (*rows[:2], rows[2][:, :2].copy())
+    with pytest.raises(ValueError, match="L"):
+        _native.track_least_squares(X, observed, wrong, update, H, np.zeros(len(X)))
+    statistics = (0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(3))
+    track = (H, np.zeros_like(X), np.zeros(len(X)))
+    with pytest.raises(ValueError, match="WARM_UP_SAMPLES"):
+        _native.track_with_rejection(X, observed, rows, statistics, update, REJECTION, track)

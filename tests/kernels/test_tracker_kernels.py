@@ -6,17 +6,25 @@ import numpy as np
 import pytest
 
 import reference
-from thalweg import _kernels
+from thalweg import _native
 
 Array = Any
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-RULES = {
-    "greedy": _kernels.GREEDY,
-    "constant": _kernels.CONSTANT,
-    "diminishing": _kernels.DIMINISHING,
-    "adaptive": _kernels.ADAPTIVE,
-    "proximal": _kernels.PROXIMAL,
-}
+
+
+def step(rule: str, rate: float) -> _native.GeodesicStep:
+    return _native.GeodesicStep(rule=_native.StepRule[rule.upper()], rate=rate)
+
+
+def problem(rounds: int, ridge: float = 0.0, outlier_weight: float = 0.0) -> Any:
+    """Return a regression with exactly that many rounds of ADMM."""
+    return _native.RegressionProblem(
+        ridge=ridge, outlier_weight=outlier_weight, rho=1.8, tol=0.0, max_iter=rounds
+    )
+
+
+def control() -> _native.StepControl:
+    return _native.StepControl(variable=0.0, level=0.0, code_size=0.0, n_samples=0.0)
 
 
 def stream(dtype: Any, F: int = 12, K: int = 3, B: int = 25, seed: int = 0) -> Any:
@@ -46,7 +54,7 @@ def test_grouse(dtype: Any, rule: str) -> None:
     U, V, observed = stream(dtype)
     H, _, error = outputs(V, 3)
     expected = reference.track_grouse(U.T.astype(float), V.astype(float), observed, rule, 0.7)
-    count = _kernels.track_grouse(U, V, observed, RULES[rule], 0.7, 0.0, H, error)
+    count = _native.track_grouse(U, V, observed, step(rule, 0.7), 0.0, H, error)
     assert count == len(V)
     for found, wanted in zip((U.T, H, error), expected, strict=True):
         np.testing.assert_allclose(found, wanted, **close(dtype, 10.0))
@@ -59,7 +67,7 @@ def test_grouse(dtype: Any, rule: str) -> None:
 def test_robust_codes(dtype: Any, knee: float, ridge: float, rounds: int) -> None:
     U, V, observed = stream(dtype)
     H, solved = np.full((len(V), 3), 7, dtype), np.ones(len(V), bool)
-    _kernels.robust_codes(U, V, observed, ridge, knee, 1.8, 0.0, rounds, H, solved)
+    _native.robust_codes(U, V, observed, problem(rounds, ridge, knee), H, solved)
     W, X = U.T.astype(float), V.astype(float)
     for s, there in enumerate(observed):
         h, _ = reference.robust_codes(W[there], X[s, there], ridge, knee, 1.8, rounds)
@@ -76,10 +84,9 @@ def test_least_absolute_residuals(dtype: Any, rule: str) -> None:
     U, V, observed = stream(dtype, B=25 if dtype == np.float64 else 3, seed=1)
     H, R, error = outputs(V, 3)
     expected = reference.track_l1(U.T.astype(float), V.astype(float), observed, rule, 0.5, 1.8, 20)
-    control, direction, code = np.zeros(4), np.zeros(12, dtype), np.zeros(3)
-    how = RULES[rule], 0.5, 1.8, 0.0, 20
-    _kernels.track_l1(U, V, observed, *how, control, direction, code, H, R, error)
-    assert control[3] == len(V)
+    state, last = control(), (np.zeros(12, dtype), np.zeros(3))
+    _native.track_l1(U, V, observed, step(rule, 0.5), problem(20), state, last, (H, R, error))
+    assert state.n_samples == len(V)
     for found, wanted in zip((U.T, H, R, error), expected, strict=True):
         np.testing.assert_allclose(found, wanted, **close(dtype, 10.0))
 
@@ -89,26 +96,27 @@ def test_levels_of_the_adaptive_step_are_reached() -> None:
     U, V, observed = stream(np.float64, F=8, K=1, B=150, seed=2)
     H, R, error = outputs(V, 1)
     expected = reference.track_l1(U.T, V, observed, "adaptive", 1.0, 1.8, 20)
-    control = np.zeros(4)
-    how = _kernels.ADAPTIVE, 1.0, 1.8, 0.0, 20
-    _kernels.track_l1(U, V, observed, *how, control, np.zeros(8), np.zeros(1), H, R, error)
-    assert control[1] != 0.0, "no level was left: the test shows nothing"
+    state, last = control(), (np.zeros(8), np.zeros(1))
+    adaptive = step("adaptive", 1.0)
+    _native.track_l1(U, V, observed, adaptive, problem(20), state, last, (H, R, error))
+    assert state.level != 0.0, "no level was left: the test shows nothing"
     # The mean length is one of the last 100 samples in the kernel, and of all in the twin.
     np.testing.assert_allclose(H[:100], expected[1][:100], rtol=0, atol=1e-6)
 
 
 @DTYPES
 @pytest.mark.parametrize(("forgetting", "sweeps"), [(1.0, 1), (0.9, 3)])
-def test_statistics(dtype: Any, forgetting: float, sweeps: int) -> None:
+def test_surrogate(dtype: Any, forgetting: float, sweeps: int) -> None:
     U, V, observed = stream(dtype, seed=3)
     H, R, error = outputs(V, 3)
-    expected = reference.track_statistics(
+    expected = reference.track_surrogate(
         U.T.astype(float), V.astype(float), observed, (0.2, 0.3), forgetting, sweeps, 1.8, 20
     )
-    A, B, control = np.zeros((3, 3)), np.zeros_like(U), np.zeros(2)
-    how = 0.2, 0.3, forgetting, sweeps, 1.8, 0.0, 20
-    _kernels.track_statistics(U, V, observed, *how, A, B, control, H, R, error)
-    assert control[1] == len(V)
+    A, B, norm = np.zeros((3, 3)), np.zeros_like(U), _native.SampleNorm(mean=0.0, n_samples=0.0)
+    how = _native.SurrogateStep(forgetting=forgetting, sweeps=sweeps)
+    regression = problem(20, 0.2, 0.3)
+    _native.track_surrogate(U, V, observed, how, regression, (A, B), norm, (H, R, error))
+    assert norm.n_samples == len(V)
     for found, wanted in zip((U.T, A, B.T, H, R), expected, strict=True):
         size = np.abs(wanted).max()
         np.testing.assert_allclose(found / size, wanted / size, **close(dtype, 10.0))
@@ -123,7 +131,119 @@ def test_long_samples_are_worked_through_in_chunks(dtype: Any) -> None:
     expected = reference.track_l1(
         U.T.astype(float), V.astype(float), observed, "adaptive", 1, 1.8, 9
     )
-    zeros = np.zeros(4), np.zeros(3000, dtype), np.zeros(3)
-    _kernels.track_l1(U, V, observed, _kernels.ADAPTIVE, 1.0, 1.8, 0.0, 9, *zeros, H, R, error)
+    adaptive, last = step("adaptive", 1.0), (np.zeros(3000, dtype), np.zeros(3))
+    _native.track_l1(U, V, observed, adaptive, problem(9), control(), last, (H, R, error))
     for found, wanted in zip((U.T, H, R, error), expected, strict=True):
         np.testing.assert_allclose(found, wanted, **close(dtype, 10.0))
+
+
+# --- threads, shapes -----------------------------------------------------------------------------
+
+
+def with_threads(count: int, run: Any) -> Any:
+    before = _native.set_thread_count(count)
+    try:
+        return run()
+    finally:
+        _native.set_thread_count(before)
+
+
+@DTYPES
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_robust_codes_do_not_depend_on_threads(dtype: Any, missing: float) -> None:
+    U, V, _ = stream(dtype, F=90, K=5, B=400, seed=5)
+    observed = np.random.default_rng(0).random(V.shape) >= missing
+    observed[7] = False
+
+    def codes() -> Any:
+        H, solved = np.empty((len(V), 5), dtype), np.empty(len(V), bool)
+        regression = _native.RegressionProblem(
+            ridge=0.1, outlier_weight=0.5, rho=1.8, tol=1e-3, max_iter=50
+        )
+        _native.robust_codes(U, V, observed, regression, H, solved)
+        return H, solved
+
+    one, two, three = (with_threads(count, codes) for count in (1, 2, 3))
+    for found in (two, three):
+        np.testing.assert_array_equal(found[0], one[0])
+        np.testing.assert_array_equal(found[1], one[1])
+    assert not one[0][7].any()
+    alone = np.empty((1, 5), dtype), np.empty(1, bool)  # a sample does not depend on its neighbours
+    regression = _native.RegressionProblem(
+        ridge=0.1, outlier_weight=0.5, rho=1.8, tol=1e-3, max_iter=50
+    )
+    _native.robust_codes(U, V[99:100], observed[99:100], regression, *alone)
+    np.testing.assert_array_equal(alone[0][0], one[0][99])
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.1])
+def test_recovery_at_a_fixed_noise_scale_does_not_depend_on_threads(scale: float) -> None:
+    U, V, observed = stream(np.float64, F=60, K=4, B=50, seed=6)
+
+    def recovered() -> Any:
+        found = np.empty((50, 4)), np.empty((50, 60)), np.empty(50)
+        rules = _native.SparseRecovery(
+            noise_bound=1.0,
+            noise_bound_in_data_units=False,
+            support_threshold=3.0,
+            support_threshold_in_data_units=False,
+        )
+        noise = _native.NoiseAverage(scale=scale, n_samples=1.0)
+        _native.recover_sparse(V, observed, U, rules, 0.0, noise, found)
+        assert (noise.scale, noise.n_samples) == (scale, 1.0)
+        return found
+
+    one, two, three = (with_threads(count, recovered) for count in (1, 2, 3))
+    for found in (two, three):
+        for mine, other in zip(found, one, strict=True):
+            np.testing.assert_array_equal(mine, other)
+
+
+def test_shapes_that_do_not_fit_raise() -> None:
+    U, V, observed = stream(np.float64)
+    H, R, error = outputs(V, 3)
+    solved = np.empty(len(V), bool)
+    with pytest.raises(ValueError, match="must fit"):
+        _native.robust_codes(U, V, observed[1:], problem(3), H, solved)
+    with pytest.raises(ValueError, match="must fit"):
+        _native.track_grouse(U, V[:, 1:].copy(), observed, step("greedy", 1.0), 0.0, H, error)
+    last, zero = (np.zeros(11), np.zeros(3)), control()
+    with pytest.raises(ValueError, match="last must be"):
+        _native.track_l1(
+            U, V, observed, step("constant", 1.0), problem(3), zero, last, (H, R, error)
+        )
+    how, norm = (
+        _native.SurrogateStep(forgetting=1.0, sweeps=1),
+        _native.SampleNorm(mean=0.0, n_samples=0.0),
+    )
+    with pytest.raises(ValueError, match="sums must be"):
+        _native.track_surrogate(
+            U, V, observed, how, problem(3), (np.zeros((3, 3)), np.zeros((3, 11))), norm,
+            (H, R, error),
+        )  # fmt: skip
+    with pytest.raises(ValueError, match="must fit"):
+        _native.least_l1_outliers(V[0], U[:, 1:].copy(), 1.0, np.empty(3), np.empty(12))
+    with pytest.raises(TypeError):  # no copy is made of an array that is not contiguous
+        _native.track_grouse(U.T, V, observed, step("greedy", 1.0), 0.0, H, error)
+
+
+@DTYPES
+def test_every_instruction_set_gives_the_same_codes(dtype: Any) -> None:
+    """Up to rounding: loops have other lengths, and other orders of sums."""
+    top = _native.target_level()
+    results = []
+    try:
+        for level in range(min(top, 2), top + 1):
+            _native.set_target_level(level)
+            U, V, observed = stream(dtype, F=333, K=5, B=20, seed=7)
+            H, _, error = outputs(V, 5)
+            how, regression = step("greedy", 1.0), problem(10, 0.1, 0.3)
+            _native.track_grouse(U, V, observed, how, 0.0, H, error)
+            codes, solved = np.empty_like(H), np.empty(len(V), bool)
+            _native.robust_codes(U, V, observed, regression, codes, solved)
+            results.append((U, H, error, codes))
+    finally:
+        _native.set_target_level(4)
+    for result in results[1:]:
+        for mine, other in zip(result, results[0], strict=True):
+            np.testing.assert_allclose(mine, other, **close(dtype, 10.0))

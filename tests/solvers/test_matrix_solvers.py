@@ -283,7 +283,7 @@ def test_block_coordinate_agrees_with_a_plain_loop(radius: float, n: int) -> Non
     W = start(g)
     new, _ = build("fast", tol=0.0, max_iter=n).solve(A, B, W, g, ALL_FREE)
     for _ in range(n):
-        W = reference.sweep_atoms(A, B, W, radius, ALL_FREE)
+        W = reference.descend_atoms(A, B, W, radius, ALL_FREE)
     np.testing.assert_allclose(new, W, rtol=0, atol=1e-13)
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import reference
-from thalweg import _kernels
-from thalweg._kernels import petrels as kernel
+from thalweg import _native
 from thalweg._linalg import aligned_copy, pack_rows, unpack_rows, without_rounding_rows
 from thalweg.errors import ParameterError
 from thalweg.metrics import sep
@@ -257,13 +256,10 @@ def dirty(seed: int, density: float = 0.2, intensity: float = 10.0) -> Any:
 
 def admm(x: Array, U: Array, knee: float, rounds: int, absolute: float, relative: float) -> Any:
     """Return what the kernel's Algorithm 2 ends with on a sample, all of it observed."""
-    n, blocks = len(x), pack_rows(U)
-    size = blocks.shape[0] * blocks.shape[2]
-    padded, r, desk = np.zeros(size), np.zeros(size), np.empty((3, size))
-    padded[:n], w = x, np.empty(U.shape[1])
-    how = np.array([1.5, 1.5, 1.0, absolute, relative, rounds])
-    solved = kernel._admm(blocks, padded, knee, 1e-12, n, how, w, r, desk)
-    return w, solved
+    settings = _native.ADMMSettings(abs_tol=absolute, rel_tol=relative, max_iter=rounds)
+    H, solved, observed = np.empty((1, U.shape[1])), np.empty(1, bool), np.ones((1, len(x)), bool)
+    _native.admm_codes(x[None], observed, pack_rows(U), knee, settings, H, solved)
+    return H[0], solved[0]
 
 
 @SEEDS
@@ -273,7 +269,7 @@ def test_admm_is_its_twin_round_by_round(seed: int, rounds: int) -> None:
     for x in X[:5]:
         there = ~np.isnan(x)
         w, solved = admm(x[there], U[there], 0.5 * noise, rounds, 0.0, 0.0)
-        twin = reference.alternated(x[there], U[there], 0.5 * noise, rounds)
+        twin = reference.admm_codes(x[there], U[there], 0.5 * noise, rounds)
         np.testing.assert_allclose(w, twin.w, rtol=0, atol=1e-9 * np.abs(twin.w).max())
         assert not solved
 
@@ -286,14 +282,14 @@ def test_admm_ends_at_the_minimum_that_newton_finds(seed: int, density: float, k
     X, U, noise = dirty(seed, density)
     X, observed = np.nan_to_num(X), ~np.isnan(X)
     H, solved = np.zeros((len(X), 2)), np.zeros(len(X), bool)
-    _kernels.huber_codes(X, observed, pack_rows(U), knee * noise, 60, H, solved)
+    _native.huber_codes(X, observed, pack_rows(U), knee * noise, 60, H, solved)
     assert solved.all()
     for h, x, there in zip(H[:10], X, observed, strict=False):
         w, done = admm(x[there], U[there], knee * noise, 20_000, 1e-11, 0.0)
         assert done
         np.testing.assert_allclose(w, h, rtol=0, atol=1e-7 * np.abs(h).max())
     for h, x, there in zip(H[:2], X, observed, strict=False):
-        s = reference.alternated(x[there], U[there], knee * noise, 3000).s
+        s = reference.admm_codes(x[there], U[there], knee * noise, 3000).s
         best = reference.shrunk(x[there] - U[there] @ h, knee * noise)
         np.testing.assert_allclose(s, best, rtol=0, atol=1e-6 * noise)
 
@@ -305,7 +301,7 @@ def test_outliers_cease_to_vary_within_the_cap(density: float, intensity: float)
     X, U, noise = dirty(0, density, intensity)
     for x in X[:10]:
         there = ~np.isnan(x)
-        found = reference.alternated(x[there], U[there], noise, 500)
+        found = reference.admm_codes(x[there], U[there], noise, 500)
         assert found.moves[-50:].max() < 1e-6 * noise
         _, solved = admm(x[there], U[there], noise, 500, 1e-5, 1e-3)
         assert solved
@@ -318,7 +314,7 @@ def followed(data: Any, start: Array, sign: float) -> tuple[float, float]:
     knee = 0.3 * np.sqrt(np.mean(data.clean**2))  # three noise levels
     for x in data.X:
         observed = ~np.isnan(x)
-        s = reference.alternated(x[observed], U[observed], knee, 60, sign=sign).s
+        s = reference.admm_codes(x[observed], U[observed], knee, 60, sign=sign).s
         kept = observed.copy()
         kept[observed] = s == 0.0
         share.append(kept.sum() / observed.sum())
@@ -437,7 +433,7 @@ def test_parameters_without_meaning_are_refused(cls: Any, parameters: Any) -> No
 def test_blocks_begin_where_vectors_do(dtype: Any, shape: tuple[int, int]) -> None:
     U = np.random.default_rng(0).normal(size=shape).astype(dtype)
     for array in (pack_rows(U), aligned_copy(U), aligned_copy(U.T)):
-        assert array.ctypes.data % _kernels.BYTES == 0
+        assert array.ctypes.data % _native.BLOCK_BYTES == 0
         assert array.flags.c_contiguous
     assert np.array_equal(unpack_rows(pack_rows(U), shape[0]), U)
     assert np.array_equal(aligned_copy(U.T), U.T)

@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from thalweg._linalg import orthonormal
 from thalweg.metrics import sep
 from thalweg.synthetic import subspace_stream
+from thalweg.trackers import robust_init as module
+from thalweg.trackers._least_absolute_residuals import least_absolute_residuals
 from thalweg.trackers._probabilistic_pca import probable_codes
 from thalweg.trackers.robust_init import robust_basis
 
@@ -118,3 +121,81 @@ def test_counts_that_are_mostly_zeros_have_a_start() -> None:
     for seed in range(3):
         codes = probable_codes(X, np.ones(X.shape, bool), 1, np.random.default_rng(seed))
         assert np.isfinite(codes).all()
+
+
+# --- the minimum -----------------------------------------------------------------------------
+
+
+def exact_alternation(data: Any, factors: Any, iterations: int) -> Any:
+    """Fit codes and basis alternately by least absolute values, each by Newton's method."""
+    mask, threshold = module._unsuspicious(data), module._huber_threshold(data)
+    for _ in range(iterations):
+        factors = module._alternate(data, mask, factors, threshold)
+    return factors
+
+
+def exact_basis(data: Any, factors: Any) -> Array:
+    """Fit codes and basis alternately on the inliers until nothing moves; no step is saved."""
+    factors = exact_alternation(data, factors, 6)
+    for _ in range(40):
+        inliers, noise_scale = module._inliers(data.X, data.observed, factors)
+        factors = module._alternate(data, inliers, factors, noise_scale)
+    inliers, _ = module._inliers(data.X, data.observed, factors)
+    rows = [
+        np.linalg.lstsq(factors.H[kept], x[kept], rcond=None)[0]
+        for x, kept in zip(data.X.T, inliers.T, strict=True)
+    ]
+    return orthonormal(np.array(rows))
+
+
+def prepared(stream: Any) -> tuple[Any, Array, Array]:
+    """Return the samples as the initialisation sees them, and their basis and codes."""
+    V, observed = columns(stream)
+    X, mask = np.ascontiguousarray(V.T), np.ascontiguousarray(observed.T)
+    U = stream.basis_at(0)
+    H = np.linalg.lstsq(U, stream.clean.T, rcond=None)[0].T
+    return module._Data(X, mask, module._typical_sizes(X, mask)), U, H
+
+
+def l1_loss(data: Any, factors: Any) -> float:
+    residual = np.abs(data.X - factors.H @ factors.U.T)
+    return float(residual[module._unsuspicious(data)].sum())
+
+
+@SEEDS
+@pytest.mark.parametrize("density", [0.1, 0.3])
+def test_admm_ends_at_the_minimum_of_alternating_fits(seed: int, density: float) -> None:
+    """Exact alternating fits of least absolute values, from there on, or from the true basis."""
+    stream = subspace_stream(200, 50, 2, outlier_density=density, random_state=seed)
+    data, U, H = prepared(stream)
+    guess = np.random.default_rng(seed).normal(size=U.shape)
+    size = float(data.typical.mean())
+    found = module._Factors(
+        *least_absolute_residuals(data.X, module._unsuspicious(data), guess, size)
+    )
+    np.testing.assert_allclose(found.H.T @ found.H, np.eye(2), atol=1e-12)
+    for start in (found, module._Factors(U, H)):
+        exact = l1_loss(data, exact_alternation(data, start, 10))
+        assert l1_loss(data, found) == pytest.approx(exact, rel=1e-3)
+
+
+@SEEDS
+@pytest.mark.parametrize("density", [0.0, 0.2, 0.4])
+def test_basis_is_that_of_exact_iterations(seed: int, density: float) -> None:
+    """The distance to it is small, compared with the error that noise leaves in both."""
+    stream = subspace_stream(200, 50, 2, outlier_density=density, random_state=seed)
+    data, U, H = prepared(stream)
+    exact = exact_basis(data, module._Factors(U, H))
+    found = robust_basis(data.X.T, 2, data.observed.T)
+    assert sep(found.T, exact.T) < 0.05 * sep(exact.T, U.T)
+
+
+def test_low_quantiles_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(0)
+    sizes, observed = rng.random((20, 13)), rng.random((20, 13)) < 0.5
+    observed[3], observed[4] = False, True
+    wanted = [
+        np.quantile(s[o], 0.25) if o.any() else 0.0 for s, o in zip(sizes, observed, strict=True)
+    ]
+    found = module._robust_medians(sizes, observed) / module._MEDIAN_TO_LOW_QUANTILE
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)

@@ -85,15 +85,15 @@ def test_a_step_is_the_transcription(constraint: Any, loss: Any, gaps: bool) -> 
             e = np.where(observed[:, i], e, 0.0)
         return np.outer(e, h) + 0.02 + 0.1 * W
 
-    order, seed = reference.shuffled(N, 11)
+    order, seed = reference.random_permutation(N, 11)
     span = step_factor(1, None) * diameter(constraint, F, K)
-    averages, bound = reference.approximate(
+    averages, bound = reference.robust_approximation(
         V, codes.H, W, order, 0.0, span, gradient, constraint.prox, 500
     )
     steps = stop(averages, N, 5e-3)
     np.testing.assert_allclose(new, averages[steps], rtol=0, atol=1e-9)
     assert int(state.seed[0]) == seed
-    _, bound = reference.approximate(
+    _, bound = reference.robust_approximation(
         V, codes.H, W, order, 0.0, span, gradient, constraint.prox, steps
     )
     assert float(state.bound) == pytest.approx(bound, rel=1e-9)
@@ -106,7 +106,7 @@ def test_the_printed_stop_learns_nothing() -> None:
     V, W = data(1)
     W = Simplex().prox(W)
     H = encode(SquaredL2(), V, W).H
-    averages, _ = reference.approximate(
+    averages, _ = reference.robust_approximation(
         V, H, W, list(range(N)), 0.0, 0.1, lambda W, v, h: np.outer(W @ h - v, h), Simplex().prox, 2
     )
     np.testing.assert_allclose(averages[1], W, atol=1e-15)

@@ -44,6 +44,8 @@ def build(
         chosen.setdefault("n_components", components)
     if "random_state" in names:
         chosen.setdefault("random_state", seed)
+    if "n_jobs" in names:  # a command has the machine to itself
+        chosen.setdefault("n_jobs", -1)
     return model.set_params(**chosen)
 
 

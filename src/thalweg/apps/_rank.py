@@ -42,7 +42,7 @@ def choose_rank(Z: Array, seed: int) -> int:
         return 1
     best, best_error, n_worse = 1, np.inf, 0
     for rank in ranks:
-        model = RobustMatrixCompletion(rank, random_state=seed)
+        model = RobustMatrixCompletion(rank, random_state=seed, n_jobs=-1)
         with catch_warnings():
             # Errors can be compared before the fits converge.
             filterwarnings("ignore", message=".* stopped after max_iter")

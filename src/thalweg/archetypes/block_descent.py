@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array
 from thalweg.archetypes.fixed_code_swaps import swap_entries
 from thalweg.archetypes.hull_projection import nearest_in_hull
@@ -168,12 +168,12 @@ class Descent:
         Q, P = quadratic(problem, W, T)
         H, count = _proximal_step(Q, P, here.state.H, problem.nonzeros), 0
         residual = _relative(H - here.state.H, here.state.H)
-        _kernels.sweep_supports(Q, P, H, _PASSES)
+        _native.sweep_supports(Q, P, H, _PASSES)
         if self.swaps and problem.nonzeros is not None:
             free = problem.nonzeros - int(np.count_nonzero(H))
             H, count = swap_entries(Q, P, H, max(free, 0), _MIN_SWAP_DECREASE * here.objective)
             if count:
-                _kernels.sweep_supports(Q, P, H, 1)
+                _native.sweep_supports(Q, P, H, 1)
         return H, residual, count
 
 

@@ -8,7 +8,7 @@ With Lagrange multipliers mu_i, the Lagrangian is (17) with weight 1 and emphasi
 
 from dataclasses import replace
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg.archetypes.block_descent import Callback, Descent, nearest_sparse, quadratic
 from thalweg.archetypes.data_matrix import DataMatrix
 from thalweg.archetypes.hull_projection import nearest_in_hull
@@ -106,7 +106,7 @@ def _with_codes_held(
                 search.press(search.distances(State(H, W, T)))
             Q, P = quadratic(search.problem(), W, T)
             H = H.copy()
-            _kernels.sweep_supports(Q, P, H, _PASSES)
+            _native.sweep_supports(Q, P, H, _PASSES)
             HX = search.rows.correlated(H)
             T, _ = nearest_in_hull(search.rows, HX, T)
         HH = H @ H.T

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array
 
 __all__ = ["swap_entries"]
@@ -49,10 +49,10 @@ def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple
     >>> H, count
     (array([[0., 3.]]), 1)
     """
-    slopes, n = Q @ H - P, H.shape[1]
+    H, slopes, n = np.ascontiguousarray(H), np.ascontiguousarray(Q @ H - P), H.shape[1]
     out, into = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
     cost, gain = np.empty(n), np.empty(n)
-    _kernels.offer_entries(np.diag(Q).copy(), slopes, H, out, cost, into, gain)
+    _native.propose_swaps(np.diag(Q).copy(), slopes, H, (out, cost, into, gain))
     best, cheapest = np.argsort(-gain, kind="stable"), np.argsort(cost, kind="stable")
     pairs = len(best) - min(free, len(best))
     worth = gain[best[len(best) - pairs :]] - cost[cheapest[:pairs]] > least
@@ -67,5 +67,5 @@ def swap_entries(Q: Array, P: Array, H: Array, free: int, least: float) -> tuple
     moved[rows, enter] = (gone - slopes[rows, enter]) / np.diag(Q)[rows]
     busy = np.zeros(n, dtype=np.bool_)
     busy[leave] = busy[enter] = True
-    exchanged = _kernels.exchange_entries(Q, slopes, moved, busy, least)
+    exchanged = _native.swap_best_pairs(np.ascontiguousarray(Q), slopes, moved, busy, least)
     return moved, len(enter) + exchanged

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
 from thalweg.solvers.simplex import simplex_least_squares
@@ -43,7 +43,7 @@ class SimplexCodes:
             known = np.where(observed, known, 0.0)
             G = np.zeros((V.shape[1], *G.shape))
             weights = np.ascontiguousarray(observed.T, dtype=np.float64)
-            _kernels.weighted_grams(weights, np.ascontiguousarray(wide), 0.0, 1.0, G)
+            _native.weighted_grams(weights, np.ascontiguousarray(wide), 0.0, 1.0, G)
         rows, gaps = simplex_least_squares(G, known.T @ wide, None if H0 is None else H0.T)
         H = rows.T.astype(V.dtype)
         rest = known - wide @ rows.T

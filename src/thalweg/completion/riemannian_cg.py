@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._checks import require_nonnegative, require_positive
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed
@@ -143,7 +143,7 @@ class _Entries(NamedTuple):
         """Return the entries of left @ right.T at the observed positions."""
         found = np.empty_like(self.values)
         rows, columns = np.ascontiguousarray(left), np.ascontiguousarray(right)
-        _kernels.products_at(self.indptr, self.indices, columns, rows, found)
+        _native.sampled_products(self.indptr, self.indices, columns, rows, found)
         return found
 
     def misfit(self, point: Point) -> Array:

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from thalweg._checks import check_count, generator
+from thalweg._threads import few_threads
 from thalweg._typing import Array
 from thalweg.distributed._executors import Executor
 from thalweg.distributed._model import BlockModel, sample, sent_copy
@@ -12,7 +13,6 @@ from thalweg.errors import InputError, ParameterError
 from thalweg.estimators import ORNMF, Progress
 from thalweg.estimators.validation import check_data
 from thalweg.learning.online import BlockSummary, OnlineLearner, OnlineState
-from thalweg.learning.threads import few_threads
 from thalweg.updates.atom_replacement import WorstResiduals
 
 __all__ = ["Shared", "run", "shared_of", "summarise"]

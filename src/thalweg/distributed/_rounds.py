@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from thalweg._checks import check_count, generator
+from thalweg._threads import few_threads
 from thalweg.distributed._executors import Executor
 from thalweg.distributed._model import BlockModel, Sample, sample, sent_copy
 from thalweg.distributed._plan import Plan
@@ -15,7 +16,6 @@ from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import DataForm
 from thalweg.learning.robust_rounds import NoisePlan
 from thalweg.learning.rounds import RoundState
-from thalweg.learning.threads import few_threads
 
 __all__ = ["run_divergence", "run_robust"]
 

@@ -1,11 +1,13 @@
 """Iterate encoders in chunks of samples, with one stopping criterion per sample."""
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
 
+from thalweg._threads import map_in_threads
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._robust_problem import Point, RobustProblem
@@ -138,10 +140,13 @@ def encode_chunks(
         codes = encode(problem, H0)
     else:
         codes = empty(problem)
-        for part in pieces:
+
+        def encode_part(part: slice) -> None:
             found = encode(problem.take(part), None if H0 is None else H0[:, part])
             for whole, piece in zip(codes, found, strict=True):
                 whole[..., part] = piece
+
+        deque(map_in_threads(encode_part, pieces), maxlen=0)
     return codes if missing is None else codes._replace(R=codes.R + missing)
 
 
@@ -155,11 +160,14 @@ def encode_divergence_chunks(
 
     ``n_work`` is the number of entries that the method keeps per sample beyond its features.
     """
-    parts = []
-    for columns in chunks(problem.V, max(problem.W.shape[1], n_work)) or [slice(0)]:
+
+    def encode_part(columns: slice) -> Codes:
         part = problem.take(columns)
         H = part.start() if H0 is None else H0[:, columns].astype(part.V.dtype)
-        parts.append(run(part, np.asfortranarray(H)))
+        return run(part, np.asfortranarray(H))
+
+    pieces = chunks(problem.V, max(problem.W.shape[1], n_work)) or [slice(0)]
+    parts = list(map_in_threads(encode_part, pieces))
     return parts[0] if len(parts) == 1 else _concatenate(parts)
 
 

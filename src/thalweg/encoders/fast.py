@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders._iteration import Exit, StoppingRule, encode_chunks
@@ -31,7 +31,6 @@ _ALTERNATIONS_BEFORE_NEWTON = 8
 _NEWTON_STEPS = tuple(0.5**k for k in range(8))
 # Relative tolerance of the codes under a penalty without closed form.
 _PROXIMAL_TOL = 1e-10
-_ALL_OBSERVED = np.empty((0, 0), dtype=np.bool_)
 # Ridge of Newton's Gram matrix, in units of the largest diagonal entry of the sample's Gram matrix.
 # It keeps the matrix definite if outliers leave fewer entries than codes.
 _NEWTON_RIDGE = 1e-10
@@ -96,15 +95,21 @@ class Fast:
         wide = np.asarray(W, dtype=np.float64)
         shared = wide.T @ wide
         problem = RobustProblem(V, W, observed, self.outliers, self.penalty)
-        if observed is None and V.shape[1] <= MAX_CHUNK_SIZE and V.size <= CHUNK_ENTRIES:
-            return self._encode(problem, shared, H0)  # one chunk
+        if observed is None and (self._is_compiled or _is_small(V)):
+            return self._encode(problem, shared, H0)
         return encode_chunks(problem, H0, lambda part, start: self._encode(part, shared, start))
+
+    @property
+    def _is_compiled(self) -> bool:
+        """Whether all is done by one kernel, whose work arrays do not grow with the batch."""
+        exact = getattr(self.penalty, "coefficients", None) is not None
+        return exact and isinstance(self.outliers, L1) and self.exit != "gap"
 
     def _encode(self, problem: RobustProblem, shared: Array, H0: Array | None) -> Codes:
         certified = self.exit == "gap"
         iteration = _Alternation(problem, shared, certified and hasattr(self.outliers, "curvature"))
         if iteration.exact and isinstance(self.outliers, L1):
-            codes = self._compiled(problem, iteration, H0, self.outliers.limits)
+            codes = self._compiled(problem, iteration, H0, self.outliers.native)
             if not certified:
                 return codes
             H0, iteration.steps = codes.H, _ALTERNATIONS_BEFORE_NEWTON
@@ -115,28 +120,32 @@ class Fast:
         problem: RobustProblem,
         iteration: "_Alternation",
         H0: Array | None,
-        limits: tuple[float, float, float],
+        outliers: _native.L1Penalty,
     ) -> Codes:
         """Run the alternation in compiled code, for l1 outliers and elastic-net codes."""
-        (F, B), K, dtype = problem.V.shape, problem.W.shape[1], problem.V.dtype.type
-        H = np.zeros((B, K), dtype) if H0 is None else np.array(H0.T, dtype, order="C")
-        R, loss, cost = np.empty((B, F), dtype), np.zeros(B, dtype), np.zeros(B, dtype)
-        result = Codes(H.T, R.T, loss, cost, np.zeros(B, np.bool_))
-        _kernels.alternate_l1(
-            np.ascontiguousarray(problem.V.T),
-            _ALL_OBSERVED if problem.observed is None else np.ascontiguousarray(problem.observed.T),
-            np.ascontiguousarray(problem.W.T),
-            tuple(iteration.gram),
-            H0 is None,
-            (iteration.l1, iteration.l2),
-            tuple(map(dtype, limits)),
-            _OVER_RELAXATION,
-            max(self.tol, _WARM_START_TOL) if self.exit == "gap" else self.tol,
-            self.max_iter,
-            self.noise_tol,
-            (result.H.T, result.R.T, *result[2:]),
+        (F, B), K, dtype = problem.V.shape, problem.W.shape[1], problem.V.dtype
+        H = np.empty((B, K), dtype) if H0 is None else np.array(H0.T, dtype, order="C")
+        R, loss, cost = np.empty((B, F), dtype), np.empty(B, dtype), np.empty(B, dtype)
+        solved = np.zeros(B, np.bool_)
+        settings = _native.AlternationSettings(
+            l1=iteration.l1,
+            l2=iteration.l2,
+            relaxation=_OVER_RELAXATION,
+            tol=max(self.tol, _WARM_START_TOL) if self.exit == "gap" else self.tol,
+            noise_tol=self.noise_tol,
+            max_iter=self.max_iter,
+            warm_start=H0 is not None,
         )
-        return result
+        _native.alternate_l1(
+            np.ascontiguousarray(problem.V.T),
+            None if problem.observed is None else np.ascontiguousarray(problem.observed.T),
+            np.ascontiguousarray(problem.W.T),
+            iteration.gram,
+            outliers,
+            settings,
+            (H, R, loss, cost, solved),
+        )
+        return Codes(H.T, R.T, loss, cost, solved)
 
 
 class _Alternation:
@@ -196,7 +205,7 @@ class _Alternation:
         if problem.observed is not None:
             inliers = inliers & problem.observed
         G = np.empty((inliers.shape[1], *self.whole.shape))
-        _kept_grams(problem.W, inliers, self.whole, G)
+        _subset_grams(problem.W, inliers, self.whole, G)
         diagonal = np.einsum("bkk->bk", G)
         # In units of the Gram matrix of all observed entries, since there may be no inliers.
         sizes = np.diagonal(self.gram.each(), axis1=-2, axis2=-1)
@@ -204,6 +213,11 @@ class _Alternation:
         diagonal += self.l2 + ridge.reshape(-1, 1)
         gram = prepare(G)
         return self._codes(problem, gram, slope - self.l2 * H + _apply(gram, H), H, 1.0)
+
+
+def _is_small(V: Array) -> bool:
+    """Return whether a batch is one chunk."""
+    return V.shape[1] <= MAX_CHUNK_SIZE and V.size <= CHUNK_ENTRIES
 
 
 def _best(problem: RobustProblem, H: Array, new: Array, target: Array) -> Array:
@@ -217,24 +231,24 @@ def _best(problem: RobustProblem, H: Array, new: Array, target: Array) -> Array:
     return new
 
 
-def _kept_grams(W: Array, kept: Mask, whole: Array, grams: Array) -> None:
+def _subset_grams(W: Array, kept: Mask, whole: Array, grams: Array) -> None:
     """Write into ``grams`` (B, K, K) the Gram matrices of the rows of W that each sample keeps."""
     wide, rows = np.ascontiguousarray(W, dtype=np.float64), np.ascontiguousarray(kept.T)
-    _kernels.kept_grams(wide, rows, whole, _MIN_ENERGY_SHARE, grams)
+    _native.subset_grams(wide, rows, whole, _MIN_ENERGY_SHARE, grams)
 
 
 def _prepare(problem: RobustProblem, whole: Array, l2: float) -> Gram:
     """Return W'W + l2 I, and one such matrix for each sample with missing entries."""
-    ridge = l2 * np.eye(len(whole))
+    ridge = l2 * np.eye(len(whole)) if l2 else None
     if problem.observed is None:
-        return prepare(whole + ridge if l2 else whole)
+        return prepare(whole if ridge is None else whole + ridge)
     incomplete = np.flatnonzero(~problem.observed.all(axis=0))
     G = np.empty((1 + incomplete.size, *whole.shape))
     G[0] = whole
-    _kept_grams(problem.W, problem.observed.T[incomplete].T, whole, G[1:])
+    _subset_grams(problem.W, problem.observed.T[incomplete].T, whole, G[1:])
     place = np.zeros(problem.observed.shape[1], dtype=np.intp)
     place[incomplete] = 1 + np.arange(incomplete.size)
-    return invert(G + ridge if l2 else G, place)
+    return invert(G if ridge is None else G + ridge, place)
 
 
 def _apply(gram: Gram, H: Array) -> Array:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._linalg import as_rows, pack_rows
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
@@ -48,7 +48,7 @@ class LeastSquares:
         """
         X, mask = as_rows(V, observed, W.dtype)
         H = np.empty((len(X), W.shape[1]), dtype=W.dtype)
-        _kernels.least_squares_codes(X, mask, pack_rows(W), H)
+        _native.least_squares_codes(X, mask, pack_rows(W), H)
         residual = X - H @ W.T
         # at missing entries the outlier is free and equals the residual
         R = np.where(mask, W.dtype.type(0), residual)

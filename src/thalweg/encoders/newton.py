@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
@@ -202,7 +202,7 @@ def quadratic_minimum(
         return nnls(prepare(G), G @ H - slope / curvature)[0]
     weights = np.ascontiguousarray(np.broadcast_to(curvature, problem.V.shape).T, dtype=W.dtype)
     G = np.zeros((len(weights), K, K), dtype=W.dtype)
-    _kernels.weighted_grams(weights, np.ascontiguousarray(W), W.dtype.type(0), W.dtype.type(1), G)
+    _native.weighted_grams(weights, np.ascontiguousarray(W), 0.0, 1.0, G)
     diagonal = np.einsum("bkk->bk", G)
     diagonal += l2 + _RIDGE * diagonal.mean(axis=1, keepdims=True)
     return nnls(prepare(G), np.einsum("bkl,lb->kb", G, H) - slope)[0]

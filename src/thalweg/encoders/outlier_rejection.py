@@ -1,72 +1,16 @@
 """Codes of any sign by a robust fit, rejection of outliers, and least squares on the rest."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._linalg import as_rows, pack_rows
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
 
-__all__ = ["ADMMSettings", "OutlierRejection", "RejectionSettings"]
-
-
-class RejectionSettings(NamedTuple):
-    """Thresholds of the rejection, in the order in which the compiled loops read them.
-
-    Attributes
-    ----------
-    huber_threshold : float
-        Threshold of Huber's function in the robust fit, in noise scales.
-    threshold : float
-        Residual beyond which an entry is an outlier, in noise scales.
-    truncated_variance : float
-        Variance of standard normal noise within the threshold. Only trackers use it.
-    decay : float
-        Factor of the weight of the noise estimate per sample. Only trackers use it.
-
-    Examples
-    --------
-    >>> from thalweg.encoders.outlier_rejection import RejectionSettings
-    >>> RejectionSettings(0.5, 2.5).threshold
-    2.5
-    """
-
-    huber_threshold: float
-    threshold: float
-    truncated_variance: float = 1.0
-    decay: float = 1.0
-
-
-class ADMMSettings(NamedTuple):
-    """Settings of Algorithm 2 of [T], in the order in which the compiled loops read them.
-
-    Attributes
-    ----------
-    rho1, rho2 : float
-        Penalty parameters; values of the authors' code.
-    huber_ratio : float
-        Threshold of Huber's function in [T] (22), in units of the weight of the l1 norm.
-    abs_tol, rel_tol : float
-        Absolute and relative stopping tolerance; values of the authors' code.
-    max_iter : int
-        Maximum number of iterations; value of the authors' code.
-
-    Examples
-    --------
-    >>> from thalweg.encoders.outlier_rejection import ADMMSettings
-    >>> ADMMSettings().max_iter
-    500
-    """
-
-    rho1: float = 1.5
-    rho2: float = 1.5
-    huber_ratio: float = 1.0
-    abs_tol: float = 1e-5
-    rel_tol: float = 1e-3
-    max_iter: int = 500
+__all__ = ["OutlierRejection"]
 
 
 @dataclass(frozen=True)
@@ -89,8 +33,10 @@ class OutlierRejection:
         Standard deviation of the noise; with 0 each sample has its own, from its median residual.
     prior_precision : float
         Noise variance over the typical squared code.
-    huber_threshold, threshold : float
-        See :class:`RejectionSettings`.
+    huber_threshold : float
+        Threshold of Huber's function in the robust fit, in noise scales.
+    threshold : float
+        Residual beyond which an entry is an outlier, in noise scales.
     solver : {"fast", "admm"}
         How Huber's function is minimised: exactly by Newton's method, or by Algorithm 2 of [T].
 
@@ -131,12 +77,14 @@ class OutlierRejection:
         X, mask = as_rows(V, observed, W.dtype)
         H, R = np.empty((len(X), W.shape[1]), dtype=W.dtype), np.empty_like(X)
         solved = np.empty(len(X), dtype=np.bool_)
-        settings = np.array(RejectionSettings(self.huber_threshold, self.threshold))
-        admm = np.array(ADMMSettings() if self.solver == "admm" else ())
-        _kernels.rejecting_codes(
-            X, mask, pack_rows(W), self.noise_scale, self.prior_precision, settings, admm,
-            H, R, solved,
-        )  # fmt: skip
+        settings = _native.RejectionSettings(
+            huber_threshold=self.huber_threshold,
+            threshold=self.threshold,
+            admm=_native.ADMMSettings() if self.solver == "admm" else None,
+        )
+        _native.codes_with_rejection(
+            X, mask, pack_rows(W), self.noise_scale, self.prior_precision, settings, (H, R, solved)
+        )
         residual = X - H @ W.T
         within = mask & (R == 0)
         kept = np.square(residual, where=within, out=np.zeros_like(X)).sum(axis=1)

@@ -5,7 +5,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._linalg import as_rows, without_rounding_rows
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
@@ -122,15 +122,21 @@ class ProjectedCS:
         RecoveredSamples, NoiseAverage
             The separated samples, and the noise scale after the last one.
         """
-        fixed = self.noise_bound is not None, self.support_threshold is not None
-        bound = _RELATIVE_NOISE_BOUND if self.noise_bound is None else self.noise_bound
-        cut = self.threshold if self.support_threshold is None else self.support_threshold
         basis = np.ascontiguousarray(without_rounding_rows(W).T, dtype=np.float64)
-        (B, F), average = X.shape, np.array(noise, dtype=np.float64)
+        X, mask = np.ascontiguousarray(X), np.ascontiguousarray(mask)
+        (B, F), average = X.shape, _native.NoiseAverage(**noise._asdict())
         found = RecoveredSamples(np.empty((B, len(basis))), np.empty((B, F)), np.empty(B))
-        rules = float(bound), float(cut)
-        _kernels.recover_sparse(X, mask, basis, rules, fixed, float(memory), average, tuple(found))
-        return found, NoiseAverage(*average.tolist())
+        _native.recover_sparse(X, mask, basis, self._problem(), memory, average, found)
+        return found, NoiseAverage(average.scale, average.n_samples)
+
+    def _problem(self) -> _native.SparseRecovery:
+        bound, cut = self.noise_bound, self.support_threshold
+        return _native.SparseRecovery(
+            noise_bound=_RELATIVE_NOISE_BOUND if bound is None else bound,
+            noise_bound_in_data_units=bound is not None,
+            support_threshold=self.threshold if cut is None else cut,
+            support_threshold_in_data_units=cut is not None,
+        )
 
     def encode(
         self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None

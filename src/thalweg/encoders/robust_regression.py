@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._linalg import as_rows, without_rounding_rows
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
@@ -77,10 +77,7 @@ class RobustRegression:
         H = np.empty((len(X), W.shape[1]), dtype=W.dtype)
         solved = np.empty(len(X), dtype=np.bool_)
         U = np.ascontiguousarray(without_rounding_rows(W).T)
-        _kernels.robust_codes(
-            U, X, mask, self.ridge, self.outlier_weight, self.rho, self.tol, self.max_iter,
-            H, solved,
-        )  # fmt: skip
+        _native.robust_codes(U, X, mask, self.problem(), H, solved)
         residual = X - H @ U
         kept = np.clip(residual, -self.outlier_weight, self.outlier_weight) * mask
         # at missing entries the outlier is free and equals the residual
@@ -89,6 +86,16 @@ class RobustRegression:
         cost = (self.outlier_weight or 1.0) * size + 0.5 * self.ridge * np.square(H).sum(axis=1)
         loss = 0.5 * np.square(kept).sum(axis=1) + cost
         return Codes(H.T, R.T, loss.astype(W.dtype), cost.astype(W.dtype), solved)
+
+    def problem(self) -> _native.RegressionProblem:
+        """Return the problem of one sample for compiled code."""
+        return _native.RegressionProblem(
+            ridge=self.ridge,
+            outlier_weight=self.outlier_weight,
+            rho=self.rho,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
 
     def with_more_iterations(self) -> "RobustRegression":
         """Return the same encoder with 20 times the maximum number of iterations."""

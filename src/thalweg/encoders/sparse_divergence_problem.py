@@ -6,19 +6,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Indices, Mask
 from thalweg.divergences import Divergence
+from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Codes
 from thalweg.encoders.divergence_problem import DivergenceProblem, model_offset
+from thalweg.encoders.squared_l2_problem import SquaredL2Problem
 
 __all__ = ["SparseDivergenceProblem", "make_divergence_problem", "supports_sparse"]
 
 
 def supports_sparse(loss: Divergence) -> bool:
-    """Return whether a loss is linear in the model where the data are 0.
+    """Return whether sparse data are factorised without evaluating the model at their zeros.
 
-    Then sparse data are factorised without evaluating the model at their zeros.
+    This needs a loss that is linear in the model where the data are 0, or squares, for which
+    products with the dictionary suffice.
 
     Examples
     --------
@@ -28,7 +31,8 @@ def supports_sparse(loss: Divergence) -> bool:
     >>> supports_sparse(KL()), supports_sparse(ItakuraSaito())
     (True, False)
     """
-    return loss.slope_at_zero is not None and loss.growth[0] == 0.0
+    linear = loss.slope_at_zero is not None and loss.growth[0] == 0.0
+    return linear or isinstance(loss, SquaredL2)
 
 
 def make_divergence_problem(
@@ -39,7 +43,7 @@ def make_divergence_problem(
     l1: float = 0.0,
     l2: float = 0.0,
 ) -> DivergenceProblem:
-    """Return the problem of dense or of sparse data.
+    """Return the problem of dense or of sparse data; that of products for squares.
 
     Examples
     --------
@@ -51,6 +55,8 @@ def make_divergence_problem(
     >>> type(make_divergence_problem(KL(), V, np.ones((2, 1)), None)).__name__
     'SparseDivergenceProblem'
     """
+    if isinstance(loss, SquaredL2) and observed is None:
+        return SquaredL2Problem(loss, V, W, None, l1, l2)
     if sparse.issparse(V):
         return SparseDivergenceProblem(loss, V, W, None, l1, l2)
     return DivergenceProblem(loss, V, W, observed, l1, l2)
@@ -61,8 +67,7 @@ class SparseDivergenceProblem(DivergenceProblem):
     """The objective d(V | W H) + l1 sum(H) + l2/2 |H|^2 of each column of a sparse V (F, B).
 
     V is in CSC format. The model is the vector of the entries of W H at the stored entries of V.
-    Elsewhere the loss must be linear in the model (:func:`supports_sparse`), so that only sums
-    of W and H are needed.
+    Elsewhere the loss must be linear in the model, so that only sums of W and H are needed.
 
     Parameters
     ----------
@@ -94,7 +99,7 @@ class SparseDivergenceProblem(DivergenceProblem):
         """Return W H + eps^(3/4) mean(v) at the stored entries of V."""
         P = np.empty_like(self.V.data)
         rows, atoms = np.ascontiguousarray(H.T), np.ascontiguousarray(self.W)
-        _kernels.products_at(self.V.indptr, self.V.indices, atoms, rows, P)
+        _native.sampled_products(self.V.indptr, self.V.indices, atoms, rows, P)
         offset = model_offset(P.dtype) * self._totals() / len(self.W)
         P += np.repeat(offset, np.diff(self.V.indptr)).astype(P.dtype)
         model: Array = P

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
@@ -69,18 +69,11 @@ class SparseKL:
         mass = np.maximum(mass + W.dtype.type(l1), np.finfo(W.dtype).tiny)
         offset = W.dtype.type(model_offset(W.dtype) / len(W))
         loss = np.zeros(len(H), dtype=W.dtype)
-        _kernels.count_codes(
-            rows.indptr,
-            rows.indices,
-            rows.data,
-            atoms,
-            mass,
-            offset,
-            H,
-            loss,
-            self.tol,
-            self.max_iter,
+        settings = _native.SparseKLSettings(
+            offset=float(offset), tol=self.tol, max_steps=self.max_iter
         )
+        counts = (rows.data.astype(W.dtype, copy=False), rows.indices, rows.indptr)
+        _native.sparse_kl_codes(counts, atoms, mass, H, loss, settings)
         zeros = np.broadcast_to(np.zeros((), W.dtype), V.shape)
         R = zeros if observed is None else np.where(observed, 0, V - W @ H.T)
         return Codes(H.T, R, np.abs(loss), problem.cost(H.T), loss >= 0.0)

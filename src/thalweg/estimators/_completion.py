@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from thalweg._checks import check_count, generator
+from thalweg._threads import few_threads
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed, Completion
 from thalweg.estimators.base import Factorization, rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch, outlier_share
-from thalweg.learning.threads import few_threads
 
 __all__ = ["CompletionEstimator"]
 
@@ -75,7 +75,7 @@ class CompletionEstimator(Factorization):
     def _solve(self, X: Any) -> Completed:
         method, K = self._method(), check_count("n_components", self.n_components)
         batch = as_batch(X)
-        with few_threads(X.shape[1], K, X.shape[0]):
+        with few_threads(X.shape[1], K, X.shape[0], self.n_jobs):
             found = method.complete(batch.V, batch.observed, K, generator(self.random_state))
         self.components_ = np.ascontiguousarray(found.U.T)
         self.n_iter_, self.converged_ = found.n_iter, found.converged

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from thalweg._checks import as_numbers, check_callback, check_count, choose, generator, in_words
+from thalweg._threads import few_threads
 from thalweg._typing import Array, Indices
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
@@ -17,7 +18,6 @@ from thalweg.estimators.validation import check_data
 from thalweg.learning import tracking
 from thalweg.learning.batches import DataForm, as_batch
 from thalweg.learning.progress import Progress
-from thalweg.learning.threads import few_threads
 from thalweg.learning.tracking import TrackingLearner, TrackingState
 
 __all__ = ["Tracking"]
@@ -189,7 +189,8 @@ class Tracking(StreamFit, Factorization):
     def _learn(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
         """Learn from validated rows, a block at a time."""
         n_rows = max(1, tracking.MAX_ENTRIES // X.shape[1])
-        with few_threads(X.shape[1], len(self.components_), tracking.CHECK_EVERY):
+        size = X.shape[1], len(self.components_), tracking.CHECK_EVERY
+        with few_threads(*size, self.n_jobs):
             for start in range(0, X.shape[0], n_rows):
                 batch = as_batch(X[start : start + n_rows])
                 self.state_ = learner.learn(self.state_, batch)

@@ -12,21 +12,22 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from thalweg._threads import few_threads, map_in_threads
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.estimators.validation import check_codes, check_data, filled
 from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.code_prior import CodePrior, empty_prior, estimate_prior, merged
-from thalweg.learning.threads import few_threads
 from thalweg.prox import Prox
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.orthant import Orthant
 
 __all__ = ["Decomposition", "Factorization", "rollback_on_error", "warn_max_iter"]
 
-# Entries of a block of rows that is encoded at a time, which bounds the memory (32 MB in float64).
-_BLOCK_ENTRIES = 2**22
+# Entries of a block of rows that is encoded at a time by one thread, which bounds the memory (8 MB
+# in float64).
+_BLOCK_ENTRIES = 2**20
 # Entries of the first rows, from which batch estimators estimate the prior of the codes: one mean
 # square per component. It bounds the time of the estimate.
 _PRIOR_ENTRIES = 2**18
@@ -71,6 +72,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     components_: Array
     code_prior_: CodePrior  # of estimators without a code penalty
+    n_jobs: Any = None
     signed: ClassVar[bool] = False  # whether the data may have negative entries
 
     def _encoder(self) -> Encoder:
@@ -227,13 +229,19 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Encode validated data, a block of rows at a time."""
         X = X.astype(W.dtype, copy=False)
         rows = max(1, _BLOCK_ENTRIES // X.shape[1])
+        if rows > MAX_CHUNK_SIZE:
+            rows -= rows % MAX_CHUNK_SIZE
         solved, form = True, getattr(self, "form_", DataForm())
-        for start in range(0, X.shape[0], rows):
+
+        def encode(start: int) -> tuple[Batch, Codes]:
             batch = form.batch(X[start : start + rows])
-            with few_threads(X.shape[1], len(self.components_), min(rows, MAX_CHUNK_SIZE)):
-                codes = encoder.encode(batch.V, W, observed=batch.observed)
-            solved &= bool(codes.solved.all())
-            yield batch, codes
+            return batch, encoder.encode(batch.V, W, observed=batch.observed)
+
+        size = X.shape[1], len(self.components_), min(rows, MAX_CHUNK_SIZE)
+        with few_threads(*size, self.n_jobs):
+            for batch, codes in map_in_threads(encode, range(0, X.shape[0], rows)):
+                solved &= bool(codes.solved.all())
+                yield batch, codes
         if not solved and getattr(encoder, "exit", "") == "gap":
             warnings.warn(
                 "Some codes did not reach the tolerance within the iteration limit. "

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from thalweg._checks import check_callback, check_count, check_tol, choose, generator
+from thalweg._threads import few_threads, pool_threads
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.l1 import L1
 from thalweg.encoders import Encoder
@@ -18,7 +19,6 @@ from thalweg.learning.batches import DataForm
 from thalweg.learning.divergence_rounds import DivergenceRounds
 from thalweg.learning.progress import Progress
 from thalweg.learning.rounds import LocalBlocks
-from thalweg.learning.threads import few_threads
 
 __all__ = ["DivergenceNMF"]
 
@@ -77,6 +77,9 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         the codes of :meth:`transform`.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial components.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each iteration.
     keep_history : bool, default=False
@@ -141,6 +144,7 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         init: Any = "auto",
         tol: float = 1e-4,
         random_state: Any = None,
+        n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,
     ) -> None:
@@ -154,6 +158,7 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         self.init = init
         self.tol = tol
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callback = callback
         self.keep_history = keep_history
 
@@ -173,6 +178,10 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
             The fitted estimator.
         """
         check_callback(self.callback)
+        with pool_threads(self.n_jobs):
+            return self._fit(X)
+
+    def _fit(self, X: Any) -> Self:
         max_iter, rng = check_count("max_iter", self.max_iter), generator(self.random_state)
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
@@ -184,9 +193,11 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
                 state = learner.init(form.batch(rows), form, rng)
             self.discard_fit()
         cuts = _cuts(X, form)
-        blocks = LocalBlocks(lambda: (form.batch(X[cut]) for cut in cuts))
+        whole = [form.batch(X)] if len(cuts) == 1 else None
+        blocks = LocalBlocks(lambda: whole or (form.batch(X[cut]) for cut in cuts))
         watched = self.keep_history or self.callback is not None
-        state = learner.run(state, blocks, len(cuts), max_iter, self.set_state, watched)
+        with few_threads(X.shape[1], count, min(X.shape[0], cuts[0].stop)):
+            state = learner.run(state, blocks, len(cuts), max_iter, self.set_state, watched)
         self.finish(state)
         self.estimate_code_prior(X)
         return self._warned(state)

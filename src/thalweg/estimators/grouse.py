@@ -42,6 +42,9 @@ class Grouse(Tracking):
         Number of passes over the data in :meth:`fit`.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial basis.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each block of samples; its
         objective is the geometric mean of the recent median residuals.
@@ -87,6 +90,7 @@ class Grouse(Tracking):
         orthonormal: bool = False,
         epochs: int = 1,
         random_state: Any = None,
+        n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ) -> None:
         self.n_components = n_components
@@ -98,4 +102,5 @@ class Grouse(Tracking):
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callback = callback

@@ -34,6 +34,9 @@ class LRGeomCG(CompletionEstimator):
     random_state : int, Generator, RandomState or None, default=None
         Seed of the iterative singular value decomposition of the initial matrix. The result
         hardly depends on it.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
 
     Attributes
     ----------
@@ -74,11 +77,13 @@ class LRGeomCG(CompletionEstimator):
         tol: float = 1e-8,
         max_iter: int = 500,
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _method(self) -> Completion:
         return RiemannianCG(check_tol(self.tol), check_count("max_iter", self.max_iter))

@@ -43,6 +43,9 @@ class OnlineFactorization(StreamingEstimator):
         distort singular vectors.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial components and of the order of the samples.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each batch.
     keep_history : bool, default=False
@@ -94,6 +97,7 @@ class OnlineFactorization(StreamingEstimator):
         shuffle: bool = True,
         init: Any = "auto",
         random_state: Any = None,
+        n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,
     ) -> None:
@@ -105,6 +109,7 @@ class OnlineFactorization(StreamingEstimator):
         self.shuffle = shuffle
         self.init = init
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callback = callback
         self.keep_history = keep_history
 

@@ -90,6 +90,9 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         Relative tolerance of the codes; ten times as large during learning.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial components and of the order of the samples.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each batch.
     keep_history : bool, default=False
@@ -156,6 +159,7 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         init: Any = "auto",
         tol: float = 1e-3,
         random_state: Any = None,
+        n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,
     ) -> None:
@@ -175,6 +179,7 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         self.init = init
         self.tol = tol
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callback = callback
         self.keep_history = keep_history
 

@@ -78,6 +78,9 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
         [R].
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial components, of the order of the samples, and of the steps.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each batch.
     keep_history : bool, default=False
@@ -140,6 +143,7 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
         shuffle: bool = True,
         init: Any = "auto",
         random_state: Any = None,
+        n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,
     ) -> None:
@@ -158,6 +162,7 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
         self.shuffle = shuffle
         self.init = init
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callback = callback
         self.keep_history = keep_history
 

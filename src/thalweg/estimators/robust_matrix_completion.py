@@ -40,6 +40,9 @@ class RobustMatrixCompletion(CompletionEstimator):
         Maximum number of iterations.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial subspace.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
 
     Attributes
     ----------
@@ -83,6 +86,7 @@ class RobustMatrixCompletion(CompletionEstimator):
         tol: float = 1e-4,
         max_iter: int = 10,
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.huber_threshold = huber_threshold
@@ -90,6 +94,7 @@ class RobustMatrixCompletion(CompletionEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _method(self) -> Completion:
         max_iter = check_count("max_iter", self.max_iter)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from thalweg._checks import check_callback, check_count, check_tol, generator
+from thalweg._threads import few_threads, pool_threads
 from thalweg.encoders import Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.estimators import parameters
@@ -15,7 +16,6 @@ from thalweg.learning.batches import as_batch
 from thalweg.learning.progress import Progress
 from thalweg.learning.robust_rounds import NoisePlan, RobustRounds
 from thalweg.learning.rounds import LocalBlocks
-from thalweg.learning.threads import few_threads
 
 __all__ = ["RobustNMF"]
 
@@ -64,6 +64,9 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         1e-5 their duality gap is at most this value.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial components.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each iteration.
     keep_history : bool, default=False
@@ -122,6 +125,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         init: Any = "auto",
         tol: float = 1e-4,
         random_state: Any = None,
+        n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,
     ) -> None:
@@ -139,6 +143,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         self.init = init
         self.tol = tol
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callback = callback
         self.keep_history = keep_history
 
@@ -158,6 +163,10 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
             The fitted estimator.
         """
         check_callback(self.callback)
+        with pool_threads(self.n_jobs):
+            return self._fit(X)
+
+    def _fit(self, X: Any) -> Self:
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             batch, max_iter = as_batch(X), check_count("max_iter", self.max_iter)

@@ -7,8 +7,9 @@ from thalweg._checks import check_share
 from thalweg.estimators import parameters
 from thalweg.estimators._robust import MATRIX_SOLVERS, RobustEstimator
 from thalweg.estimators.streaming import StreamingEstimator
+from thalweg.learning.online import SAMPLE_WEIGHT_EXPONENT
 from thalweg.learning.progress import Progress
-from thalweg.learning.robust import SAMPLE_WEIGHT_EXPONENT, RobustLearner
+from thalweg.learning.robust import RobustLearner
 from thalweg.solvers.block_coordinate import BlockCoordinate
 from thalweg.updates.surrogate import Surrogate
 
@@ -69,6 +70,9 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         with this tolerance.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the initial components and of the order of the samples.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each batch.
     keep_history : bool, default=False
@@ -132,6 +136,7 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         init: Any = "auto",
         tol: float = 1e-3,
         random_state: Any = None,
+        n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,
     ) -> None:
@@ -152,6 +157,7 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         self.init = init
         self.tol = tol
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callback = callback
         self.keep_history = keep_history
 

@@ -48,6 +48,9 @@ class RPCAGD(CompletionEstimator):
     random_state : int, Generator, RandomState or None, default=None
         Seed of the iterative singular value decomposition of the initial matrix. The result
         hardly depends on it.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
 
     Attributes
     ----------
@@ -96,6 +99,7 @@ class RPCAGD(CompletionEstimator):
         tol: float = 1e-7,
         max_iter: int = 1000,
         random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.outlier_share = outlier_share
@@ -105,6 +109,7 @@ class RPCAGD(CompletionEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _method(self) -> Completion:
         return FactoredGradientDescent(

@@ -15,6 +15,7 @@ from thalweg._checks import (
     choose,
     generator,
 )
+from thalweg._threads import few_threads
 from thalweg._typing import Array, Indices, Mask
 from thalweg.archetypes import DataMatrix, Point
 from thalweg.archetypes.block_descent import Descent
@@ -30,7 +31,6 @@ from thalweg.learning.archetypal import ArchetypalFit, ArchetypalLearner
 from thalweg.learning.archetypal_init import INITS, impute_means
 from thalweg.learning.dictionaries import given_components
 from thalweg.learning.progress import Progress
-from thalweg.learning.threads import few_threads
 
 __all__ = ["SparseArchetypalNMF"]
 
@@ -99,6 +99,9 @@ class SparseArchetypalNMF(Factorization):
         stages.
     random_state : int, Generator, RandomState or None, default=None
         Seed of random initial archetypes.
+    n_jobs : int or None, default=None
+        Number of threads, with the meaning of scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
     callback : callable, optional
         Called with a :class:`thalweg.estimators.Progress` after each sweep.
     keep_history : bool, default=False
@@ -206,6 +209,7 @@ class SparseArchetypalNMF(Factorization):
         tol: float = 1e-5,
         max_iter: int = 1000,
         random_state: Any = None,
+        n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
         keep_history: bool = False,
     ) -> None:
@@ -222,6 +226,7 @@ class SparseArchetypalNMF(Factorization):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.callback = callback
         self.keep_history = keep_history
 
@@ -325,7 +330,7 @@ class SparseArchetypalNMF(Factorization):
         self.n_samples_seen_, self.n_iter_, self.outlier_share_ = m, 0, 0.0
         if self.keep_history:
             self.history_: list[Progress] = []
-        with few_threads(n, learner.n_components, m):
+        with few_threads(n, learner.n_components, m, self.n_jobs):
             fit = learner.run(rows, observed, rng, partial(self._publish_sweep, dtype))
             self._publish(fit, learner, dtype)
         return fit

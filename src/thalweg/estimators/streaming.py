@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from thalweg._checks import check_callback, check_count, generator
+from thalweg._threads import few_threads
 from thalweg._typing import Indices
 from thalweg.encoders import Encoder
 from thalweg.estimators._stream_fit import StreamFit
@@ -14,7 +15,6 @@ from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import DataForm
 from thalweg.learning.online import OnlineLearner, OnlineState
 from thalweg.learning.progress import Progress
-from thalweg.learning.threads import few_threads
 
 __all__ = ["StreamingEstimator"]
 
@@ -122,11 +122,11 @@ class StreamingEstimator(StreamFit, Factorization):
             size, order = self._batch_size(n, form), self._order(n, rng)
             shape = X.shape[1], int(self.n_components), size
             n_first = max(size, self._init_sample_size(form) if self.shuffle else 0)
-            with few_threads(*shape):
+            with few_threads(*shape, self.n_jobs):
                 state = learner.init(form.batch(X[order[:n_first]]), form, rng)
                 self.set_state(learner, state)
         try:
-            with few_threads(*shape):
+            with few_threads(*shape, self.n_jobs):
                 for epoch in range(epochs):
                     order = order if epoch == 0 else self._order(n, rng)
                     for start in range(0, n, size):
@@ -159,7 +159,8 @@ class StreamingEstimator(StreamFit, Factorization):
                 learner = self.first_learner()
                 form = learner.form(X)
                 batch = form.batch(X)
-                with few_threads(X.shape[1], int(self.n_components), X.shape[0]):
+                shape = X.shape[1], int(self.n_components), X.shape[0]
+                with few_threads(*shape, self.n_jobs):
                     state = learner.init(batch, form, generator(self.random_state))
                     self.set_state(learner, state)
         else:
@@ -169,7 +170,8 @@ class StreamingEstimator(StreamFit, Factorization):
             learner, state = self.make_learner(), self.get_state()
             learner.check_continues(state)
             batch = state.form.batch(X)
-        with few_threads(X.shape[1], int(self.n_components), X.shape[0]):
+            shape = X.shape[1], int(self.n_components), X.shape[0]
+        with few_threads(*shape, self.n_jobs):
             state = learner.learn(state, batch)
             self.set_state(learner, state)
             self.report(learner, state, None)

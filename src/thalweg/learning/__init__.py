@@ -7,7 +7,7 @@ the state as attributes; ``thalweg.distributed`` runs the same learner on blocks
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-if TYPE_CHECKING:  # progress records are imported without SciPy and Numba
+if TYPE_CHECKING:  # progress records are imported without SciPy
     from thalweg.encoders import Encoder
     from thalweg.learning.batches import Batch
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from thalweg._typing import Array
 from thalweg.divergences import Divergence
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Codes, Encoder
@@ -58,11 +57,6 @@ class ApproximationLearner(OnlineLearner):
     model: DivergenceModel
     dictionary_update: RobustApproximation
     window: int = 1
-
-    @property
-    def frozen(self) -> Array:  # type: ignore[override]
-        """The columns of W that never change."""
-        return self.model.frozen
 
     def form(self, X: Any) -> DataForm:
         """Choose a dense form: the steps need the model at all entries."""

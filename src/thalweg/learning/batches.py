@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Mask
 
 __all__ = ["Batch", "DataForm", "as_batch", "n_observed", "outlier_share"]
@@ -121,7 +121,7 @@ def outlier_share(batch: Batch, R: Array) -> float:
 def _without_subnormal_squares(values: Array) -> tuple[Array, int]:
     """Set entries to 0 whose squares vanish; also return the number of missing entries."""
     least = values.dtype.type(float(np.finfo(values.dtype).tiny) ** _ZERO_EXPONENT)
-    n_missing, n_small = _kernels.count_odd(values.ravel(), least)
+    n_missing, n_small = _native.count_missing_and_tiny(values.ravel(), float(least))
     if n_small:
         values = np.where(np.abs(values) < least, values.dtype.type(0), values)
     return values, n_missing

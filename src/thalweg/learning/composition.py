@@ -1,6 +1,6 @@
 """A learner made of any encoder and any dictionary update."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,13 @@ class Composition(OnlineLearner):
     initial: Any = "random"
 
     @property
-    def frozen(self) -> Array:  # type: ignore[override]
+    def frozen(self) -> Array:
         """No columns."""
         return np.empty((0, 0))
+
+    def without_initial(self) -> "Composition":
+        """Return the learner without the initial components, which may be large."""
+        return replace(self, initial="random")
 
     def encoder(self, state: OnlineState) -> Encoder:
         """Return the encoder."""

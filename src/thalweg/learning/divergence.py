@@ -10,11 +10,13 @@ from thalweg._typing import Array
 from thalweg.divergences import Divergence
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.kl import KL
+from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.divergence_problem import coefficients
 from thalweg.encoders.fast import Fast
 from thalweg.encoders.multiplicative import Multiplicative as MultiplicativeEncoder
 from thalweg.encoders.newton import Newton
+from thalweg.encoders.nonnegative_least_squares import NonnegativeLeastSquares
 from thalweg.encoders.sparse_divergence_problem import supports_sparse
 from thalweg.encoders.sparse_kl import SparseKL
 from thalweg.encoders.subgradient import Subgradient as SubgradientEncoder
@@ -23,7 +25,7 @@ from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.dictionaries import scaled_dictionary
 from thalweg.learning.noise import NoiseEstimate, estimate_noise
-from thalweg.learning.online import OnlineLearner, OnlineState
+from thalweg.learning.online import SAMPLE_WEIGHT_EXPONENT, OnlineLearner, OnlineState
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.updates import DictionaryUpdate
@@ -46,9 +48,6 @@ _FLOOR_SHARE = 1e-8
 _SCALE_ITERATIONS = 3
 # While learning, codes are found to this multiple of the tolerance. benchmark: online_peers
 _TRAINING_TOL_FACTOR = 10.0
-# Of t samples, sample i has the weight (i / t) ** 8: those encoded by the first dictionaries lose
-# their influence. benchmark: divergences
-_SAMPLE_WEIGHT_EXPONENT = 8.0
 # Numbers that the curvature of all features may take; beyond, updates are multiplicative.
 _LARGEST_CURVATURE = 2**24
 
@@ -113,6 +112,8 @@ class DivergenceModel:
         tol, penalty = tol_factor * self.tol, self.code_penalty
         if isinstance(loss, Huber):  # the envelope of the l1 norm of outliers
             return Fast(outliers=L1(float(loss.delta or 0.0)), penalty=penalty, tol=tol)
+        if isinstance(loss, SquaredL2):
+            return NonnegativeLeastSquares(penalty=penalty)
         if form.sparse and isinstance(loss, KL) and coefficients(penalty)[1] == 0.0:
             return SparseKL(penalty=penalty, tol=tol)
         if form.sparse:
@@ -192,11 +193,6 @@ class DivergenceLearner(OnlineLearner):
     subgradient_codes: bool = False
     paper_set: bool = False
 
-    @property
-    def frozen(self) -> Array:  # type: ignore[override]
-        """The columns of W that never change."""
-        return self.model.frozen
-
     def form(self, X: Any) -> DataForm:
         """Choose the form of the data; subgradient steps need the model at all entries."""
         form = self.model.form(X)
@@ -216,7 +212,7 @@ class DivergenceLearner(OnlineLearner):
             "constraint": model.constraint,
             "forgetting": self.forgetting,
             "frozen": model.frozen.shape[1],
-            "fade": _SAMPLE_WEIGHT_EXPONENT,
+            "fade": SAMPLE_WEIGHT_EXPONENT,
         }
         if self.solver == "fast" and isinstance(loss, Huber):
             return Surrogate(**common)
@@ -226,7 +222,8 @@ class DivergenceLearner(OnlineLearner):
         l1, l2 = coefficients(model.code_penalty)
         common |= {"loss": loss, "code_l1": l1, "code_l2": l2}
         large = len(model.frozen) * model.n_components**2 > _LARGEST_CURVATURE
-        if self.solver == "mu" or form.sparse or large:
+        squares = isinstance(loss, SquaredL2)  # all features share a matrix
+        if self.solver == "mu" or ((form.sparse or large) and not squares):
             return Multiplicative(**common)
         return SecondOrderSurrogate(**common)
 

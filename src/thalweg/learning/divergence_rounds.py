@@ -7,17 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thalweg._threads import few_threads
 from thalweg._typing import Array
 from thalweg.divergences import Divergence, HalfQuadratic
 from thalweg.divergences.huber import Huber
+from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders.columns import times
 from thalweg.encoders.divergence_problem import coefficients
 from thalweg.learning.batches import Batch, DataForm, n_observed, outlier_share
 from thalweg.learning.divergence import DivergenceModel
 from thalweg.learning.noise import estimate_noise
 from thalweg.learning.rounds import BlockLoss, BlockTasks, RoundState, total_loss
-from thalweg.learning.threads import few_threads
 from thalweg.updates.batch_fast import BatchFast
+from thalweg.updates.batch_least_squares import BatchLeastSquares
 from thalweg.updates.batch_multiplicative import BatchMultiplicative
 from thalweg.updates.batch_reweighted import BatchReweighted
 from thalweg.updates.surrogate import Surrogate
@@ -64,7 +66,7 @@ class DivergenceRounds:
         Loss, penalty of the codes, constraint and initial dictionary.
     solver : {"auto", "mu", "reweighted"}
         Multiplicative updates or reweighted least squares; ``"auto"`` takes the latter for robust
-        losses.
+        losses, and coordinate descent for squares.
     tol : float
         Relative decrease of the objective per round below which the rounds stop; 0 never stops
         them.
@@ -108,6 +110,8 @@ class DivergenceRounds:
         robust = isinstance(loss, HalfQuadratic) and fits
         if self.solver == "reweighted" or (self.solver == "auto" and robust):
             return BatchReweighted(loss, model.constraint, l1, l2, n_frozen)  # type: ignore[arg-type]
+        if self.solver == "auto" and isinstance(loss, SquaredL2):
+            return BatchLeastSquares(loss, model.constraint, l1, l2, n_frozen)
         return BatchMultiplicative(loss, model.constraint, l1, l2, n_frozen)
 
     def run(
@@ -174,6 +178,7 @@ class _Descent:
         self.code_factors = np.ones(self.W.shape[1], self.W.dtype)
         self.block_states: list[Any] = [None] * n_blocks
         self.n_samples = 0
+        self.sums: Any = None
         self._shared: Any = None
 
     def round(self, n_iter: int) -> None:
@@ -189,12 +194,14 @@ class _Descent:
         for report in reports[1:]:
             total = total.plus(report.sums)
         self.W, self.code_factors = self.method.move(self.W, total)
-        self._shared = None
+        self.sums, self._shared = total, None
 
     def evaluated(self, state: RoundState) -> RoundState:
         """Return the state with the objective of the current dictionary and codes."""
-        handles = self.blocks.map("loss-block", _block_loss, self._sent(), self.block_states)
-        loss, share = total_loss(self.blocks.collect(handles))
+        share, loss = 0.0, self.method.total_loss(self.W, self.code_factors, self.sums)
+        if loss is None:
+            handles = self.blocks.map("loss-block", _block_loss, self._sent(), self.block_states)
+            loss, share = total_loss(self.blocks.collect(handles))
         return state._replace(
             W=self.W,
             n_samples=self.n_samples,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._constants import MAD_TO_STANDARD_DEVIATION
 from thalweg._typing import Array
 from thalweg.learning.batches import Batch
@@ -139,7 +139,7 @@ def estimate_noise(batch: Batch, W: Array, H: Array) -> NoiseEstimate:
     scale = _scale(residual[:inside])
     threshold = 0.0
     if scale > 0.0:
-        threshold = _kernels.huber_knee(
+        threshold = _native.huber_threshold(
             residual, scale * _THRESHOLDS, scale * _BANDWIDTH, _VARIANCE_TOLERANCE
         )
     return NoiseEstimate(scale, threshold, float(V.mean()), 1)

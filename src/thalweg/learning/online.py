@@ -33,8 +33,12 @@ from thalweg.updates.atom_replacement import (
     worst_residuals,
 )
 
-__all__ = ["BlockSummary", "OnlineLearner", "OnlineState"]
+__all__ = ["SAMPLE_WEIGHT_EXPONENT", "BlockSummary", "OnlineLearner", "OnlineState"]
 
+# Of t samples, sample i has the weight (i / t) ** 8: those encoded by the first dictionaries lose
+# their influence. The paper's solvers weigh all samples the same. benchmarks: robust_faces,
+# divergences
+SAMPLE_WEIGHT_EXPONENT = 8.0
 # The share of outliers is averaged over about this many batches.
 _SHARE_MEMORY = 10
 
@@ -138,7 +142,13 @@ class OnlineLearner:
     True
     """
 
-    frozen: Array  # columns of W that never change, shape (F, n_frozen)
+    model: Any  # initial components and frozen columns
+
+    @property
+    def frozen(self) -> Array:
+        """The columns of W that never change, shape (F, n_frozen)."""
+        frozen: Array = self.model.frozen
+        return frozen
 
     def first_state(self, batch: Batch, form: DataForm, rng: np.random.Generator) -> OnlineState:
         """Return the initial dictionary with automatic weights, without statistics."""
@@ -185,9 +195,8 @@ class OnlineLearner:
 
     def without_initial(self) -> "OnlineLearner":
         """Return the learner without the initial components, which may be large."""
-        if hasattr(self, "model"):
-            return replace(self, model=replace(self.model, initial="random"))  # type: ignore[type-var]
-        return replace(self, initial="random")  # type: ignore[type-var]
+        light: OnlineLearner = replace(self, model=replace(self.model, initial="random"))  # type: ignore[type-var]
+        return light
 
     def check_continues(self, state: OnlineState) -> None:
         """Raise if parameters have changed that must not change within a stream."""

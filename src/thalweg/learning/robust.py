@@ -19,11 +19,8 @@ from thalweg.prox.l1 import L1
 from thalweg.updates import DictionaryUpdate
 from thalweg.updates.surrogate import Statistics, Surrogate
 
-__all__ = ["SAMPLE_WEIGHT_EXPONENT", "RobustLearner", "RobustModel"]
+__all__ = ["RobustLearner", "RobustModel"]
 
-# Of t samples, sample i has the weight (i / t) ** 8: those encoded by the first dictionaries lose
-# their influence. The paper's solvers weigh all samples the same. benchmark: robust_faces
-SAMPLE_WEIGHT_EXPONENT = 8.0
 # While learning, codes are found to this multiple of the tolerance, and may lose this share of the
 # error that noise causes in codes. benchmark: online_peers
 _TRAINING_TOL_FACTOR, _TRAINING_SLACK = 3.0, 0.2
@@ -139,11 +136,6 @@ class RobustLearner(OnlineLearner):
 
     model: RobustModel
     dictionary_update: Surrogate
-
-    @property
-    def frozen(self) -> Array:  # type: ignore[override]
-        """The columns of W that never change."""
-        return self.model.frozen
 
     def encoder(self, state: OnlineState) -> Encoder:
         """Return the encoder with the current outlier weight."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thalweg._threads import few_threads
 from thalweg._typing import Array, Indices
 from thalweg.encoders import Codes
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
@@ -13,7 +14,6 @@ from thalweg.learning.batches import Batch, DataForm, n_observed, outlier_share
 from thalweg.learning.noise import NoiseSample, estimate_noise, noise_sample, pooled, sampling_steps
 from thalweg.learning.robust import RobustModel
 from thalweg.learning.rounds import BlockLoss, BlockTasks, RoundState, total_loss
-from thalweg.learning.threads import few_threads
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import MatrixSolver

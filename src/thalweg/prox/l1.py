@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._checks import require_nonnegative
 from thalweg._typing import Array, Mask
 from thalweg.errors import ParameterError
@@ -61,9 +61,10 @@ class L1:
         return (self.weight, 0.0) if self.bound == inf else None
 
     @property
-    def limits(self) -> tuple[float, float, float]:
-        """The weight, the upper and the lower bound, as arguments of the compiled kernels."""
-        return self.weight, self.bound, 0.0 if self.nonnegative else -self.bound
+    def native(self) -> _native.L1Penalty:
+        """The penalty as an argument of compiled kernels."""
+        lower = 0.0 if self.nonnegative else -self.bound
+        return _native.L1Penalty(weight=self.weight, upper=self.bound, lower=lower)
 
     def value(self, x: Array) -> Array:
         """Return weight |x|_1 of each column, inf for columns outside of the bounds."""
@@ -88,8 +89,7 @@ class L1:
         rows = np.ascontiguousarray(x.T.reshape(-1, len(x)))
         rest = np.empty_like(rows)
         values = np.empty(len(rows), dtype=x.dtype)
-        weight, bound, lower = map(x.dtype.type, self.limits)
-        _kernels.envelope_l1(rows, weight, bound, lower, rest, values)
+        _native.envelope_l1(rows, self.native, rest, values)
         return values.reshape(x.shape[1:]), rest.T.reshape(x.shape, order="F")
 
     def curvature(self, x: Array) -> Mask:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.prox import Prox
 from thalweg.solvers import Status
@@ -53,11 +53,12 @@ class BlockCoordinate:
         A = np.ascontiguousarray(A)
         rows = W.T.copy(order="C")
         linear = np.ascontiguousarray(B.T)
-        sweep = _sweep_prox
         if hasattr(g, "l2_radius"):
-            sweep = _sweep_l2_ball
-        elif hasattr(g, "border"):
-            sweep = _sweep_border
+            _, _, converged = _native.descend_atoms(
+                A, linear, rows, g.l2_radius, free, self.tol, constant, self.max_iter
+            )
+            return rows.T, Status.CONVERGED if converged else Status.CAPPED
+        sweep = _sweep_border if hasattr(g, "border") else _sweep_prox
         for _ in range(self.max_iter):
             value, decrease = sweep(A, linear, rows, g, free)
             # relative to the objective with its constant: [O] VII-B2 leaves that out
@@ -66,22 +67,15 @@ class BlockCoordinate:
         return rows.T, Status.CAPPED
 
 
-def _sweep_l2_ball(
-    A: Array, linear: Array, rows: Array, g: Prox, free: Mask
-) -> tuple[float, float]:
+def _sweep_border(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
     """Update each column once; return the quadratic before the sweep, and its decrease.
 
-    The value of g is not included: it is 0 for a constraint.
+    This is for a simplex, an l1 ball or an elastic-net ball, in compiled code. The value of g is
+    not included: it is 0 for a constraint.
     """
-    radius = rows.dtype.type(g.l2_radius)  # type: ignore[attr-defined]
-    value, decrease = _kernels.sweep_atoms(A, linear, rows, radius, free)
-    return float(value), float(decrease)
-
-
-def _sweep_border(A: Array, linear: Array, rows: Array, g: Prox, free: Mask) -> tuple[float, float]:
-    """Do the same for a simplex, an l1 ball or an elastic-net ball, in compiled code."""
-    l1, l2, full = g.border  # type: ignore[attr-defined]
-    value, decrease = _kernels.sweep_bordered(A, linear, rows, l1, l2, full, free)
+    l1, l2, equality = g.border  # type: ignore[attr-defined]
+    constraint = _native.ElasticNetSet(l1=l1, l2=l2, equality=equality)
+    value, decrease = _native.sweep_elastic_net_atoms(A, linear, rows, constraint, free)
     return float(value), float(decrease)
 
 

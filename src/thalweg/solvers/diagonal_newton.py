@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._kernels.approximation import project
+from thalweg import _native
 from thalweg._typing import Array, Indices, Mask
 from thalweg.prox import Prox
 from thalweg.solvers import Status
@@ -85,11 +85,19 @@ def _value(atoms: Array, product: Array, target: Array, g: Prox, free: Mask) -> 
 def _moved(atoms: Array, gradient: Array, g: Prox, moving: Indices, steps: Array) -> Array:
     """Return the atoms after a gradient step and the prox of g in the rows ``moving``."""
     new = atoms.copy()
-    border = getattr(g, "border", None)  # the step has no effect on a projection
+    constraint = _elastic_net_set(g)  # the step has no effect on a projection
     new[moving] -= steps.astype(new.dtype)[:, None] * gradient[moving]
     for k, step in zip(moving, steps, strict=True):
-        if border is None:
+        if constraint is None:
             new[k] = g.prox(new[k], float(step))
         else:
-            project(new[k], *border)
+            _native.project_elastic_net(new[k], constraint)
     return new
+
+
+def _elastic_net_set(g: Prox) -> _native.ElasticNetSet | None:
+    """Return the set that g is the indicator of, if it is a simplex or a ball."""
+    if not hasattr(g, "border"):
+        return None
+    l1, l2, equality = g.border
+    return _native.ElasticNetSet(l1=l1, l2=l2, equality=equality)

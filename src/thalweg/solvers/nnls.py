@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Indices, Mask
 
 __all__ = ["Gram", "invert", "nnls", "prepare"]
@@ -88,7 +88,7 @@ def invert(G: Array, place: Indices) -> Gram:
     array([0.5 , 0.25])
     """
     inverse, trusted = np.empty_like(G), np.empty(len(G), dtype=np.bool_)
-    _kernels.definite_inverses(G, _MAX_CONDITION, inverse, trusted)
+    _native.definite_inverses(G, _MAX_CONDITION, inverse, trusted)
     return Gram(G, inverse, trusted, place)
 
 
@@ -127,8 +127,8 @@ def nnls(gram: Gram, C: Array, passive: Mask | None = None) -> tuple[Array, Mask
     """
     rows = np.ascontiguousarray(C.T, dtype=np.float64)
     H = np.empty_like(rows)
-    status = np.empty(len(rows), dtype=np.int64)
+    solved = np.empty(len(rows), dtype=np.bool_)
     support = np.empty(rows.shape, np.bool_) if passive is None else np.array(passive.T, order="C")
     limit = _EXTRA_STEPS + 2 * rows.shape[1]
-    _kernels.nonnegative_codes(tuple(gram), rows, passive is not None, H, support, status, limit)
-    return H.T, support.T, status == _kernels.SOLVED
+    _native.nonnegative_codes(gram, rows, passive is not None, H, support, solved, limit)
+    return H.T, support.T, solved

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array
 
 __all__ = ["simplex_least_squares"]
@@ -59,5 +59,6 @@ def simplex_least_squares(
         solution = np.array(W, dtype=np.float64, order="C")
     gaps = np.empty(len(C))
     limit = _EXTRA_STEPS + 4 * C.shape[1] if steps is None else steps
-    _kernels.simplex_codes(G, C, solution, limit, _TOL, gaps)
+    settings = _native.SimplexSettings(max_steps=limit, tol=_TOL)
+    _native.simplex_codes(G, C, solution, gaps, settings)
     return solution, gaps

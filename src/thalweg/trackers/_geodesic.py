@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._checks import require_positive
 from thalweg._linalg import as_rows
 from thalweg._typing import Array, Mask
@@ -12,19 +12,19 @@ from thalweg.encoders.robust_regression import RobustRegression
 from thalweg.errors import ParameterError
 from thalweg.trackers import Track
 
-__all__ = ["GeodesicState", "StepControl", "check_step", "init_geodesic", "track_l1"]
+__all__ = ["GeodesicState", "StepControl", "check_step", "init_geodesic", "step_of", "track_l1"]
 
 STEP_RULES = {
-    "greedy": _kernels.GREEDY,
-    "constant": _kernels.CONSTANT,
-    "diminishing": _kernels.DIMINISHING,
-    "adaptive": _kernels.ADAPTIVE,
-    "proximal": _kernels.PROXIMAL,
+    "greedy": _native.StepRule.GREEDY,
+    "constant": _native.StepRule.CONSTANT,
+    "diminishing": _native.StepRule.DIMINISHING,
+    "adaptive": _native.StepRule.ADAPTIVE,
+    "proximal": _native.StepRule.PROXIMAL,
 }
 
 
 class StepControl(NamedTuple):
-    """State of the step size, in the order in which the compiled loop reads it.
+    """State of the step size.
 
     ``variable`` and ``level`` are m and l of the adaptive step 2^-l / (1 + m); ``code_size`` is the
     running mean of |h|^2.
@@ -59,6 +59,11 @@ def check_step(step_size: str, rate: float, *known: str) -> None:
         )
 
 
+def step_of(step_size: str, rate: float) -> _native.GeodesicStep:
+    """Return the rule of the angles for compiled code."""
+    return _native.GeodesicStep(rule=STEP_RULES[step_size], rate=rate)
+
+
 def init_geodesic(U: Array) -> GeodesicState:
     """Return the state before the first sample, with the basis U."""
     F, K = U.shape
@@ -75,13 +80,11 @@ def track_l1(
 ) -> tuple[GeodesicState, Track]:
     """Return the state after the columns of V, with codes of least absolute residuals."""
     X, mask = as_rows(V, observed, state.U.dtype)
-    U, control = np.array(state.U.T, order="C"), np.array(state.control)
+    U, control = np.array(state.U.T, order="C"), _native.StepControl(**state.control._asdict())
     direction, code = state.direction.copy(), state.code.copy()
     H, R = np.empty((len(X), len(U)), dtype=U.dtype), np.empty_like(X)
     error = np.empty(len(X))
-    _kernels.track_l1(
-        U, X, mask, STEP_RULES[step_size], rate, regression.rho, regression.tol,
-        regression.max_iter, control, direction, code, H, R, error,
-    )  # fmt: skip
-    state = GeodesicState(U.T, direction, code, StepControl(*control.tolist()))
-    return state, Track(H.T, R.T, error)
+    step, problem = step_of(step_size, rate), regression.problem()
+    _native.track_l1(U, X, mask, step, problem, control, (direction, code), (H, R, error))
+    after = StepControl(*(getattr(control, name) for name in StepControl._fields))
+    return GeodesicState(U.T, direction, code, after), Track(H.T, R.T, error)

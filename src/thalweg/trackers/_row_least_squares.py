@@ -7,12 +7,12 @@ import numpy as np
 
 from thalweg._checks import require_positive
 from thalweg._linalg import pack_rows
+from thalweg._native import RowUpdate
 from thalweg._typing import Array
 from thalweg.errors import ParameterError
 
 __all__ = [
     "RowState",
-    "RowUpdate",
     "check_forgetting",
     "check_row_update",
     "init_rows",
@@ -35,23 +35,12 @@ class RowState(NamedTuple):
     L: Array
 
 
-class RowUpdate(NamedTuple):
-    """Settings of the recursion, in the order in which the compiled loops read them.
-
-    ``adaptive_sine`` is the sine above which eta is 1, or 0 for eta = 1. ``scales_forgetting`` is 1
-    if eta multiplies the forgetting factor, and 0 if it multiplies the step.
-    """
-
-    forgetting: float
-    ridge: float
-    adaptive_sine: float
-    scales_forgetting: float
-
-
+# The sine above which eta is 1, or 0 for eta = 1; and whether eta multiplies the forgetting factor,
+# not the step.
 _STEP_SIZES = {
-    "full": (0.0, 0.0),
-    "adaptive": (_FULL_STEP_SINE, 0.0),
-    "forgetting": (_FULL_STEP_SINE, 1.0),
+    "full": (0.0, False),
+    "adaptive": (_FULL_STEP_SINE, False),
+    "forgetting": (_FULL_STEP_SINE, True),
 }
 
 
@@ -82,6 +71,12 @@ def check_row_update(forgetting: float, step_size: str, ridge: float) -> None:
     require_positive(ridge=ridge)
 
 
-def row_update(forgetting: float, step_size: str, ridge: float) -> Array:
-    """Return the settings of the recursion as an array for the compiled loops."""
-    return np.array(RowUpdate(forgetting, ridge, *_STEP_SIZES[step_size]))
+def row_update(forgetting: float, step_size: str, ridge: float) -> RowUpdate:
+    """Return the settings of the recursion for the compiled loops."""
+    sine, scales_forgetting = _STEP_SIZES[step_size]
+    return RowUpdate(
+        forgetting=forgetting,
+        ridge=ridge,
+        adaptive_sine=sine,
+        scales_forgetting=scales_forgetting,
+    )

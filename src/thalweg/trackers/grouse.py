@@ -5,13 +5,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._linalg import as_rows
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.encoders.least_squares import LeastSquares
 from thalweg.trackers import Track
-from thalweg.trackers._geodesic import STEP_RULES, check_step
+from thalweg.trackers._geodesic import check_step, step_of
 
 __all__ = ["GrouseState", "GrouseTracker"]
 
@@ -91,10 +91,9 @@ class GrouseTracker:
         X, mask = as_rows(V, observed, state.U.dtype)
         U = np.array(state.U.T, order="C")
         H, error = np.empty((len(X), len(U)), dtype=U.dtype), np.empty(len(X))
-        count = _kernels.track_grouse(
-            U, X, mask, STEP_RULES[self.step_size], self.rate, state.n_samples, H, error
-        )
-        return GrouseState(U.T, float(count)), Track(H.T, np.zeros_like(X).T, error)
+        step = step_of(self.step_size, self.rate)
+        n_samples = _native.track_grouse(U, X, mask, step, state.n_samples, H, error)
+        return GrouseState(U.T, n_samples), Track(H.T, np.zeros_like(X).T, error)
 
     def encoder(self, state: GrouseState) -> Encoder:
         """Return least squares on the observed entries."""

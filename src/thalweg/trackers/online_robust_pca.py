@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._checks import require_nonnegative, require_positive, require_whole
 from thalweg._linalg import as_rows
 from thalweg._typing import Array, Mask
@@ -126,15 +126,16 @@ class OnlineRobustPCATracker:
         """Return the state after the columns of V, and their codes and outliers."""
         X, mask = as_rows(V, observed, state.U.dtype)
         U, B = np.array(state.U.T, order="C"), np.array(state.B.T, order="C")
-        A, control = state.A.copy(), np.array([state.sample_norm, state.n_samples])
-        regression = self._regression(state.U, 1.0)
+        A, norm = (
+            state.A.copy(),
+            _native.SampleNorm(mean=state.sample_norm, n_samples=state.n_samples),
+        )
+        problem = self._regression(state.U, 1.0).problem()
         H, R = np.empty((len(X), len(U)), dtype=U.dtype), np.empty_like(X)
         error = np.empty(len(X))
-        _kernels.track_statistics(
-            U, X, mask, regression.ridge, regression.outlier_weight, self.forgetting, self.sweeps,
-            regression.rho, regression.tol, regression.max_iter, A, B, control, H, R, error,
-        )  # fmt: skip
-        return SurrogateState(U.T, A, B.T, *control.tolist()), Track(H.T, R.T, error)
+        step = _native.SurrogateStep(forgetting=self.forgetting, sweeps=self.sweeps)
+        _native.track_surrogate(U, X, mask, step, problem, (A, B), norm, (H, R, error))
+        return SurrogateState(U.T, A, B.T, norm.mean, norm.n_samples), Track(H.T, R.T, error)
 
     def encoder(self, state: SurrogateState) -> Encoder:
         """Return the fit of codes and outliers, with 20 times as many iterations."""

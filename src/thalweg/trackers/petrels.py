@@ -1,12 +1,11 @@
 """PETRELS: parallel estimation and tracking by recursive least squares."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._linalg import aligned_copy, as_rows, pack_rows, unpack_rows
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
@@ -76,14 +75,11 @@ class PetrelsTracker:
         X, mask = as_rows(V, observed, state.U.dtype)
         U, D, L = pack_rows(state.U), aligned_copy(state.D), aligned_copy(state.L)
         H, error = np.empty((len(X), U.shape[1]), dtype=U.dtype), np.empty(len(X))
-        _kernels.track_least_squares(X, mask, U, D, L, self._row_update, H, error)
+        settings = row_update(self.forgetting, self.step_size, self.ridge)
+        _native.track_least_squares(X, mask, (U, D, L), settings, H, error)
         state = RowState(unpack_rows(U, X.shape[1]), D, L)
         return state, Track(H.T, np.zeros_like(X).T, error)
 
     def encoder(self, state: RowState) -> Encoder:
         """Return least squares on the observed entries."""
         return LeastSquares()
-
-    @cached_property
-    def _row_update(self) -> Array:
-        return row_update(self.forgetting, self.step_size, self.ridge)

@@ -1,17 +1,16 @@
 """PETRELS-ADMM: reject outliers, then recursive least squares on the entries kept."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import inf, sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._checks import require_positive
 from thalweg._linalg import aligned_copy, as_rows, pack_rows, unpack_rows
 from thalweg._typing import Array, Mask
-from thalweg.encoders.outlier_rejection import ADMMSettings, OutlierRejection, RejectionSettings
+from thalweg.encoders.outlier_rejection import OutlierRejection
 from thalweg.errors import ParameterError
 from thalweg.trackers import Track
 from thalweg.trackers._row_least_squares import check_row_update, init_rows, row_update
@@ -52,16 +51,6 @@ class RejectionStatistics(NamedTuple):
     code_size: float
     kept_share: float
     first_scales: Array
-
-    @classmethod
-    def from_array(cls, values: Array) -> "RejectionStatistics":
-        """Return the statistics that the compiled loop has left in an array."""
-        variance, weight, n_samples, code_size, kept_share = values[:5].tolist()
-        return cls(variance, weight, n_samples, code_size, kept_share, values[5:])
-
-    def as_array(self) -> Array:
-        """Return the numbers in the order in which the compiled loop reads them."""
-        return np.concatenate([self[:5], self.first_scales])
 
 
 class RejectionState(NamedTuple):
@@ -165,7 +154,8 @@ class PetrelsADMMTracker:
         variance, weight = 0.0, 0.0
         if not isinstance(self.noise_scale, str):
             variance, weight = float(self.noise_scale) ** 2, inf
-        statistics = RejectionStatistics(variance, weight, 0.0, 0.0, 0.0, np.zeros(_kernels.LISTEN))
+        first_scales = np.zeros(_native.WARM_UP_SAMPLES)
+        statistics = RejectionStatistics(variance, weight, 0.0, 0.0, 0.0, first_scales)
         return RejectionState(*init_rows(U), statistics)
 
     def step(
@@ -174,15 +164,15 @@ class PetrelsADMMTracker:
         """Return the state after the columns of V, and their codes and outliers."""
         X, mask = as_rows(V, observed, state.U.dtype)
         U, D, L = pack_rows(state.U), aligned_copy(state.D), aligned_copy(state.L)
-        statistics, (row_settings, rejection, admm) = state.statistics.as_array(), self._settings
+        statistics = state.statistics._replace(first_scales=state.statistics.first_scales.copy())
         H, R = np.empty((len(X), U.shape[1]), dtype=U.dtype), np.empty_like(X)
         error = np.empty(len(X))
-        _kernels.track_rejecting(
-            X, mask, U, D, L, statistics, row_settings, rejection, admm, H, R, error
+        numbers = _native.track_with_rejection(
+            X, mask, (U, D, L), statistics, self._row_update, self._rejection, (H, R, error)
         )
         basis = unpack_rows(U, X.shape[1])
-        state = RejectionState(basis, D, L, RejectionStatistics.from_array(statistics))
-        return state, Track(H.T, R.T, error)
+        statistics = RejectionStatistics._make((*numbers, statistics.first_scales))
+        return RejectionState(basis, D, L, statistics), Track(H.T, R.T, error)
 
     def encoder(self, state: RejectionState) -> OutlierRejection:
         """Return the robust fit with rejection, at the noise scale of the state."""
@@ -201,17 +191,16 @@ class PetrelsADMMTracker:
         """Return the standard deviation of the noise."""
         return sqrt(state.statistics.variance)
 
-    @cached_property
-    def _settings(self) -> tuple[Array, Array, Array]:
-        """Return the settings of recursion, rejection and ADMM for the compiled loop."""
-        rejection = RejectionSettings(
-            self.huber_threshold,
-            self.threshold,
-            truncated_variance(self.threshold),
-            1.0 - 1.0 / self.memory,
-        )
-        return (
-            row_update(self.forgetting, self.step_size, self.ridge),
-            np.array(rejection),
-            np.array(ADMMSettings() if self.solver == "admm" else ()),
+    @property
+    def _row_update(self) -> _native.RowUpdate:
+        return row_update(self.forgetting, self.step_size, self.ridge)
+
+    @property
+    def _rejection(self) -> _native.RejectionSettings:
+        return _native.RejectionSettings(
+            huber_threshold=self.huber_threshold,
+            threshold=self.threshold,
+            truncated_variance=truncated_variance(self.threshold),
+            decay=1.0 - 1.0 / self.memory,
+            admm=_native.ADMMSettings() if self.solver == "admm" else None,
         )

@@ -4,21 +4,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._linalg import pack_rows
 from thalweg._typing import Array, Mask
+from thalweg.trackers._least_absolute_residuals import least_absolute_residuals
 from thalweg.trackers._probabilistic_pca import probable_codes
 from thalweg.trackers.noise_scale import truncated_noise_scale
 
 __all__ = ["RobustInit", "robust_basis", "robust_init"]
 
 # Initial bases: one of singular vectors, the others random. benchmark: tracking_corruption
-_N_GUESSES = 5
-_TRIAL_ITERATIONS = 2  # for each of them
-_MAX_ITERATIONS = 15  # for the best one
+_N_GUESSES = 2
+_MAX_ITERATIONS = 15  # of alternating fits by least absolute values
 _REFINING_ITERATIONS = 10  # with rejection of outliers
 _HUBER_STEPS = 6  # of each fit, which is a warm start of the next one
-_RELATIVE_DECREASE = 1e-3  # of the loss, below which the iteration stops
+_RELATIVE_DECREASE = 1e-3  # of the loss, or of the noise scale, below which iterations stop
 _MAX_FEATURES = 512  # more features are only fitted at the end, to bound the time
 # A residual beyond this many typical sizes may be an outlier before any fit.
 # benchmark: tracking_corruption
@@ -85,8 +85,8 @@ def robust_basis(
         sum min(|v - u' h|, c)
 
     over the observed entries, with c three times the typical size of the entry's row and column.
-    They are fitted alternately by least absolute values, from several initial guesses, and then by
-    least squares on the entries within 2.5 noise scales.
+    They are fitted by least absolute values: by ADMM from several initial guesses, and then
+    alternately. Least squares on the entries within 2.5 noise scales follow.
 
     Parameters
     ----------
@@ -155,8 +155,11 @@ def robust_init(
         return RobustInit(_completed_basis(np.zeros((len(V), 0)), K, rng).astype(V.dtype), 0.0)
     rank = min(K, *part.X.shape)
     H = _robust_codes(part, rank, rng, guess[some] if guess is not None and rank == K else None)
+    # All entries count again: a feature that was fitted to wrong inliers would stay wrong.
     U = _huber_fit(X.T, mask.T, H, _huber_threshold(part))
     inliers, noise_scale = _inliers(X, mask, _Factors(U, H))
+    U = _huber_fit(X.T, inliers.T, H, np.inf)
+    inliers = mask & (np.abs(X - H @ U.T) <= _THRESHOLD * noise_scale)
     U = _huber_fit(X.T, inliers.T, H, np.inf)
     return RobustInit(_completed_basis(U, K, rng).astype(V.dtype), noise_scale)
 
@@ -166,10 +169,10 @@ def _robust_codes(data: _Data, K: int, rng: np.random.Generator, guess: Array | 
     counts = data.observed.sum(axis=1)
     if np.median(counts[counts > 0]) < _FEW_ENTRIES_PER_CODE * K:
         return probable_codes(data.X, _unsuspicious(data), K, rng)
-    found = [_best_fit(data, _guesses(data, K, rng))]
+    guesses = _guesses(data, K, rng)
     if guess is not None:
-        found.append(_best_fit(data, [guess.astype(np.float64)]))
-    return min(found, key=lambda factors: _truncated_loss(data, factors)).H
+        guesses.append(guess.astype(np.float64))
+    return _refined(data, _converged(data, _best_fit(data, guesses))).H
 
 
 def _typical_sizes(X: Array, observed: Mask) -> Array:
@@ -192,9 +195,15 @@ def _robust_medians(sizes: Array, observed: Mask) -> Array:
 
     If 40 % of all entries are outliers, some samples have more than half outliers.
     """
-    pairs = zip(sizes, observed, strict=True)
-    low = [np.quantile(size[there], _LOW_QUANTILE) if there.any() else 0.0 for size, there in pairs]
-    return _MEDIAN_TO_LOW_QUANTILE * np.array(low)
+    sizes = np.sort(np.where(observed, sizes, np.inf).reshape(len(sizes), -1), axis=1)
+    counts = observed.reshape(len(sizes), -1).sum(axis=1)
+    place = _LOW_QUANTILE * np.maximum(counts - 1, 0)
+    rows, below = np.arange(len(sizes)), place.astype(np.intp)
+    low, high = sizes[rows, below], sizes[rows, np.minimum(below + 1, np.maximum(counts - 1, 0))]
+    with np.errstate(invalid="ignore"):  # rows without observed entries
+        quantiles = low + (place - below) * (high - low)
+    medians: Array = _MEDIAN_TO_LOW_QUANTILE * np.where(counts > 0, quantiles, 0.0)
+    return medians
 
 
 def _guesses(data: _Data, K: int, rng: np.random.Generator) -> list[Array]:
@@ -206,16 +215,14 @@ def _guesses(data: _Data, K: int, rng: np.random.Generator) -> list[Array]:
 
 
 def _best_fit(data: _Data, guesses: list[Array]) -> _Factors:
-    """Return the fit from the guess with the smallest loss after two iterations."""
-    trials = [_Factors(U, np.zeros((len(data.X), U.shape[1]))) for U in guesses]
-    mask, threshold = _unsuspicious(data), _huber_threshold(data)
-    for _ in range(_TRIAL_ITERATIONS):
-        trials = [_alternate(data, mask, trial, threshold) for trial in trials]
-    return _converged(data, min(trials, key=lambda trial: _truncated_loss(data, trial)))
+    """Return the fit by least absolute values with the smallest truncated loss."""
+    mask, size = _unsuspicious(data), float(data.typical.mean())
+    fits = (_Factors(*least_absolute_residuals(data.X, mask, U, size)) for U in guesses)
+    return min(fits, key=lambda factors: _truncated_loss(data, factors))
 
 
 def _converged(data: _Data, factors: _Factors) -> _Factors:
-    """Return the factors after iterations that decrease the truncated loss."""
+    """Return the factors after alternating fits that decrease the truncated loss."""
     loss = _truncated_loss(data, factors)
     for _ in range(_MAX_ITERATIONS):
         after = _alternate(data, _unsuspicious(data), factors, _huber_threshold(data))
@@ -223,7 +230,7 @@ def _converged(data: _Data, factors: _Factors) -> _Factors:
         if not loss < (1.0 - _RELATIVE_DECREASE) * before:
             break
         factors = after
-    return _refined(data, factors)
+    return factors
 
 
 def _unsuspicious(data: _Data) -> Mask:
@@ -248,9 +255,12 @@ def _truncated_loss(data: _Data, factors: _Factors) -> float:
 
 def _refined(data: _Data, factors: _Factors) -> _Factors:
     """Return the factors after iterations of nearly least squares on the inliers."""
+    before = np.inf
     for _ in range(_REFINING_ITERATIONS):
         inliers, noise_scale = _inliers(data.X, data.observed, factors)
-        factors = _alternate(data, inliers, factors, noise_scale)
+        if not noise_scale < (1.0 - _RELATIVE_DECREASE) * before:
+            break
+        factors, before = _alternate(data, inliers, factors, noise_scale), noise_scale
     return factors
 
 
@@ -270,7 +280,7 @@ def _huber_fit(
     X, mask = np.ascontiguousarray(X), np.ascontiguousarray(mask)
     H = np.zeros((len(X), U.shape[1])) if H is None else H.copy()
     solved = np.empty(len(X), dtype=np.bool_)
-    _kernels.huber_codes(X, mask, pack_rows(U), huber_threshold, _HUBER_STEPS, H, solved)
+    _native.huber_codes(X, mask, pack_rows(U), huber_threshold, _HUBER_STEPS, H, solved)
     return H
 
 

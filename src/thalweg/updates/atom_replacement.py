@@ -1,12 +1,14 @@
 """Replace atoms that no sample uses by residuals of badly approximated samples."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from thalweg._typing import Array
+from thalweg._typing import Array, Indices
 from thalweg.encoders import Codes
+from thalweg.encoders.columns import chunks
 from thalweg.prox import Prox
 from thalweg.updates._running_means import dead_atoms
 from thalweg.updates.atom_scaling import scale_into
@@ -83,12 +85,21 @@ def worst_residuals(W: Array, V: Array, codes: Codes, count: int) -> WorstResidu
     >>> worst_residuals(W, V, codes, 2).squares
     array([9.])
     """
-    clean = V - codes.R
-    residuals = clean - W @ codes.H
-    squares = np.einsum("fb,fb->b", residuals, residuals)
-    bad = squares > _BAD_RESIDUAL_SHARE * np.einsum("fb,fb->b", clean, clean)
-    worst = [s for s in np.argsort(-squares, kind="stable") if bad[s]][:count]
-    return WorstResiduals(squares[worst], residuals[:, worst])
+    squares, energies = np.empty((2, V.shape[1]), W.dtype)
+    for part in chunks(V, W.shape[1]):
+        clean, residuals = _residuals(W, V, codes, part)
+        squares[part] = np.einsum("fb,fb->b", residuals, residuals)
+        energies[part] = np.einsum("fb,fb->b", clean, clean)
+    bad = squares > _BAD_RESIDUAL_SHARE * energies
+    worst = np.array([s for s in np.argsort(-squares, kind="stable") if bad[s]][:count], np.intp)
+    return WorstResiduals(squares[worst], _residuals(W, V, codes, worst)[1])
+
+
+def _residuals(W: Array, V: Any, codes: Codes, columns: Indices | slice) -> tuple[Array, Array]:
+    """Return some samples without their outliers, and their residuals; V may be sparse."""
+    samples = V[:, columns]
+    clean = (samples.toarray() if sparse.issparse(samples) else samples) - codes.R[:, columns]
+    return clean, clean - W @ codes.H[:, columns]
 
 
 def replace_atoms(

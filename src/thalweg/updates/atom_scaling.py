@@ -15,6 +15,7 @@ __all__ = [
     "PenaltySlopes",
     "column_gauges",
     "penalty_slopes",
+    "penalty_slopes_of",
     "rescale_columns",
     "scale_into",
     "smallest_entries",
@@ -130,9 +131,27 @@ def penalty_slopes(H: Array, constraint: Prox, l1: float, l2: float) -> PenaltyS
     >>> penalty_slopes(np.array([[1.0, 3.0]]), L2Ball(), l1=0.5, l2=0.2).square
     array([2.])
     """
+    return penalty_slopes_of(H.mean(axis=1), np.mean(H**2, axis=1), constraint, l1, l2)
+
+
+def penalty_slopes_of(
+    codes: Array, squares: Array, constraint: Prox, l1: float, l2: float
+) -> PenaltySlopes:
+    """Return the same from the mean of the codes of each atom, and of their squares.
+
+    With sums over samples in the place of means, the derivatives are those of the sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.l1_ball import L1Ball
+    >>> from thalweg.updates.atom_scaling import penalty_slopes_of
+    >>> penalty_slopes_of(np.array([4.0]), np.array([10.0]), L1Ball(), l1=0.5, l2=0.0).flat
+    array([2.])
+    """
     linear, square = constraint.price  # type: ignore[attr-defined]
-    mean, squares = l1 * H.mean(axis=1), l2 * np.mean(H**2, axis=1)
-    return PenaltySlopes(linear * mean, square * (mean + squares), linear * squares)
+    mean, quadratic = l1 * codes, l2 * squares
+    return PenaltySlopes(linear * mean, square * (mean + quadratic), linear * quadratic)
 
 
 def rescale_columns(

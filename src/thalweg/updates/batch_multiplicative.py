@@ -208,6 +208,13 @@ class BatchMultiplicative:
             begin += V.shape[1]
         return total / max(begin, 1)
 
+    def total_loss(self, W: Array, factors: Array, parts: Any) -> float | None:
+        """Return the objective of all samples if their sums determine it, else None.
+
+        ``factors`` multiply the codes of the sums; see :meth:`move`.
+        """
+        return None
+
     def _values(self, problem: DivergenceProblem, H: Array) -> Array:
         """Return the objective of each sample."""
         return problem.value(problem.model(H), H)
@@ -244,4 +251,5 @@ class BatchMultiplicative:
             columns: Indices | slice = slice(begin, min(begin + size, B))
             if H is not None and not (alive := H[:, columns].any(axis=0)).all():
                 columns = begin + np.flatnonzero(alive)
-            yield columns, whole.take(columns)
+            complete = isinstance(columns, slice) and size >= B
+            yield columns, whole if complete else whole.take(columns)

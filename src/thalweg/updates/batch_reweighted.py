@@ -5,7 +5,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.divergences import HalfQuadratic
 from thalweg.divergences.l1 import L1
@@ -13,6 +13,7 @@ from thalweg.encoders.columns import take_columns, times
 from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.encoders.newton import quadratic_minimum
 from thalweg.errors import ParameterError
+from thalweg.prox import Prox
 from thalweg.solvers.nnls import nnls, prepare
 from thalweg.updates.atom_scaling import penalty_slopes
 from thalweg.updates.batch_multiplicative import BatchMultiplicative
@@ -139,7 +140,7 @@ class BatchReweighted(BatchMultiplicative):
         for columns, problem in self._pieces(V, W, observed, self._filled(V, observed)):
             codes = take_columns(H, columns)
             weights, weighted = self._weighted(problem, codes)
-            A = _with_squares(A, weights, codes, F)
+            A = with_squares(A, weights, codes, F)
             slope += times(weighted, codes.T)
         if self._rescales and self._penalised and H.size:
             n, slopes = H.shape[1], penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
@@ -196,32 +197,87 @@ class BatchReweighted(BatchMultiplicative):
         return int(max(len(W), W.shape[1] ** 2))
 
     def _bounded(self, A: Array, W: Array, slope: Array) -> Array:
-        """Return the rows after coordinate sweeps, with each entry minimised within its bounds."""
-        W, slope = W.copy(), slope.copy()
-        for _ in range(_SWEEPS):
-            for k in range(W.shape[1]):
-                bend = np.broadcast_to(A[..., k, k], len(W))
-                step = np.divide(slope[:, k], bend, out=np.zeros_like(slope[:, k]), where=bend > 0)
-                change = self.constraint.prox(W[:, k] - step) - W[:, k]
-                W[:, k] += change
-                slope += change[:, None] * A[..., k, :]
-        return W
+        return bounded_rows(A, W, slope, self.constraint)
 
 
-def _with_squares(A: Array, weights: Array, H: Array, F: int) -> Array:
-    """Return A plus the sum of w h h' over the samples; one matrix if all rows share w."""
+def bounded_rows(A: Array, W: Array, slope: Array, bounds: Prox) -> Array:
+    """Return the rows after coordinate sweeps, with each entry minimised within its bounds.
+
+    Parameters
+    ----------
+    A : array of shape (K, K) or (F, K, K)
+        Matrices of the quadratic functions of the rows, one for all or one each.
+    W : array of shape (F, K)
+        The rows.
+    slope : array of shape (F, K)
+        Gradient at W.
+    bounds : Prox
+        The set of the entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.prox.orthant import Orthant
+    >>> from thalweg.updates.batch_reweighted import bounded_rows
+    >>> bounded_rows(2.0 * np.eye(2), np.ones((1, 2)), np.array([[4.0, 1.0]]), Orthant())
+    array([[0. , 0.5]])
+    """
+    W, slope = W.copy(), slope.copy()
+    for _ in range(_SWEEPS):
+        for k in range(W.shape[1]):
+            bend = np.broadcast_to(A[..., k, k], len(W))
+            step = np.divide(slope[:, k], bend, out=np.zeros_like(slope[:, k]), where=bend > 0)
+            change = bounds.prox(W[:, k] - step) - W[:, k]
+            W[:, k] += change
+            slope += change[:, None] * A[..., k, :]
+    return W
+
+
+def with_squares(A: Array, weights: Array, H: Array, F: int) -> Array:
+    """Return A plus the sum of w h h' over the samples; one matrix if all rows share w.
+
+    Parameters
+    ----------
+    A : array of shape (K, K) or (F, K, K)
+        Matrices to add to.
+    weights : array of shape (1, B) or (F, B)
+        Weights w of the samples, for all rows or for each.
+    H : array of shape (K, B)
+        Codes h.
+    F : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.batch_reweighted import with_squares
+    >>> with_squares(np.zeros((1, 1)), np.array([[1.0], [3.0]]), np.array([[2.0]]), 2).ravel()
+    array([ 4., 12.])
+    """
     rows = np.ascontiguousarray(H.T)
     if len(weights) == 1:
         shared: Array = A + (weights * H) @ rows
         return shared
     each = np.broadcast_to(A, (F, *A.shape[-2:])).copy()
-    one = H.dtype.type(1)
-    _kernels.weighted_grams(np.ascontiguousarray(weights, H.dtype), rows, one, one, each)
+    _native.weighted_grams(np.ascontiguousarray(weights, H.dtype), rows, 1.0, 1.0, each)
     return each
 
 
 def _unbounded(A: Array, W: Array, slope: Array) -> Array:
     """Return the nonnegative rows that minimise the quadratics with this slope at W."""
-    linear = W @ A if A.ndim == 2 else np.einsum("fkl,fl->fk", A, W)
-    rows: Array = nnls(prepare(A), (linear - slope).T)[0].T
+    rows: Array = nnls(prepare(A), (times_grams(W, A) - slope).T)[0].T
     return rows
+
+
+def times_grams(W: Array, A: Array) -> Array:
+    """Return W A, or each row of W times its own matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.updates.batch_reweighted import times_grams
+    >>> times_grams(np.ones((2, 1)), np.array([[[2.0]], [[3.0]]])).ravel()
+    array([2., 3.])
+    """
+    product: Array = W @ A if A.ndim == 2 else np.einsum("fkl,fl->fk", A, W)
+    return product

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.squared_l2 import SquaredL2
@@ -175,29 +175,31 @@ class RobustApproximation:
 
     def minimise(self, W: Array, state: Buffer) -> tuple[Array, Buffer]:
         """Return the average of the steps from W, and the state after them: [R] Algorithm 2."""
-        moving = np.array(W.T, order="C")
-        average, seed = moving.copy(), state.seed.copy()
-        border, bounds = _border(self.constraint)
-        span = diameter(self.constraint, len(W), W.shape[1], self.frozen)
-        size = state.V.shape[1]
-        _, bound = _kernels.approximate(
+        average, seed = np.array(W.T, order="C"), state.seed.copy()
+        _, bound = _native.robust_approximation(
             np.ascontiguousarray(state.V.T),
             np.ascontiguousarray(state.H.T),
-            moving,
             average,
             seed,
             float(state.bound),
-            step_factor(int(state.n_windows), self.horizon) * span,
-            _exponent(self.loss),
-            (self.l1, self.l2),
-            border,
-            _bounds(bounds, W),
-            self.frozen,
-            self.tol,
-            max(2, size),
-            max(self.max_steps, size),
+            _atom_sets(self.constraint, W),
+            self._settings(W, state),
         )
         return average.T, state._replace(bound=np.asarray(bound), seed=seed)
+
+    def _settings(self, W: Array, state: Buffer) -> _native.ApproximationSettings:
+        span = diameter(self.constraint, len(W), W.shape[1], self.frozen)
+        size = state.V.shape[1]
+        return _native.ApproximationSettings(
+            beta=_exponent(self.loss),
+            l1=self.l1,
+            l2=self.l2,
+            step_length=step_factor(int(state.n_windows), self.horizon) * span,
+            frozen=self.frozen,
+            tol=self.tol,
+            min_steps=max(2, size),
+            max_steps=max(self.max_steps, size),
+        )
 
     def merge(self, states: Sequence[Buffer]) -> Buffer:
         """Return the buffer of the latest samples of all states, equally many of each."""
@@ -273,11 +275,13 @@ def _latest(parts: list[Array], size: int | None) -> Array:
     return joined if size is None or len(joined) <= size else joined[-size:].copy()
 
 
-def _bounds(bounds: tuple[Array, Array] | None, W: Array) -> Array:
-    """Return lower and upper bounds of W' as one array, which is empty without bounds."""
+def _atom_sets(constraint: Prox, W: Array) -> _native.ElasticNetSet | tuple[Array, Array]:
+    """Return the set of each column of W, or the lower and upper bounds of W'."""
+    (l1, l2, equality), bounds = _border(constraint)
     if bounds is None:
-        return np.empty((2, 0, 0), W.dtype)
-    return np.array([_entries(b, *W.shape).T for b in bounds], W.dtype)
+        return _native.ElasticNetSet(l1=l1, l2=l2, equality=equality)
+    lower, upper = (np.array(_entries(b, *W.shape).T, W.dtype, order="C") for b in bounds)
+    return lower, upper
 
 
 def _entries(bound: Array, n_rows: int, n_columns: int) -> Array:

@@ -6,12 +6,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg import _kernels
+from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
+from thalweg.encoders.columns import times
 from thalweg.encoders.divergence_problem import DivergenceProblem
+from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
+from thalweg.encoders.squared_l2_problem import SquaredL2Problem, column_energies
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
@@ -120,24 +123,23 @@ class SecondOrderSurrogate:
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None
     ) -> Statistics:
         """Return the statistics after a batch."""
-        H, n = codes.H, V.shape[1]
-        problem = DivergenceProblem(self.loss, V, W, observed)
-        P = problem.model(H)
-        near = np.maximum(P, V.dtype.type(_MIN_MODEL_SHARE) * V)
-        slope = problem.grad(near)
-        shared = state.A.ndim == 2
-        curve = self._curvature(problem.curvature(near, _MAX_WEIGHT, filled=shared))
+        H, n, shared = codes.H, V.shape[1], state.A.ndim == 2
+        problem = make_divergence_problem(self.loss, V, W, observed)
+        if isinstance(problem, SquaredL2Problem):
+            curve, linear = np.ones((1, 1), W.dtype), V
+            constant = float(np.mean(0.5 * column_energies(V) + codes.cost))
+        else:
+            curve, linear, constant = self._model(problem, codes, shared)
         counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade)
         keep, share = W.dtype.type(1.0 - counts.share), W.dtype.type(counts.share / n)
         rows = np.ascontiguousarray(H.T)
-        linear = curve * P - slope
         if shared:
             A: Array = keep * state.A + (share * curve * H) @ rows
         else:
             curve = np.ascontiguousarray(np.broadcast_to(curve, V.shape))
             A = state.A.copy()
-            _kernels.weighted_grams(curve, rows, keep, share, A)
-        B = keep * state.B + (share * (rows.T @ linear.T)).T
+            _native.weighted_grams(curve, rows, float(keep), float(share), A)
+        B = (keep * state.B.T + share * times(linear, rows).T).T  # column-major, as W
         if self._rescales() and (self.code_l1 or self.code_l2):
             slopes = penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
             # The Hessian of (sum of F terms)^2 / 2 is at most F times the identity.
@@ -145,11 +147,23 @@ class SecondOrderSurrogate:
             B += W.dtype.type(counts.share) * (spread * W - slopes.flat - slopes.shared)
             diagonal = np.einsum("...kk->...k", A)
             diagonal += W.dtype.type(counts.share) * (slopes.square + spread)
-        constant = np.mean(codes.loss)
-        # The quadratic equals the loss at the current W.
-        constant += float(np.vdot(linear, P) - 0.5 * np.vdot((linear + slope), P)) / n
         mean = np.asarray((1.0 - counts.share) * state.constant + counts.share * constant)
         return Statistics(A, B, mean, counts.weight, counts.n_samples)
+
+    def _model(
+        self, problem: DivergenceProblem, codes: Codes, shared: bool
+    ) -> tuple[Array, Array, float]:
+        """Return curvature c, coefficients b and mean constant of c p^2 / 2 - b p.
+
+        This quadratic in the model p has the slope and the value of the loss at the codes.
+        """
+        P = problem.model(codes.H)
+        near = np.maximum(P, P.dtype.type(_MIN_MODEL_SHARE) * problem.V)
+        slope = problem.grad(near)
+        curve = self._curvature(problem.curvature(near, _MAX_WEIGHT, filled=shared))
+        linear = curve * P - slope
+        offset = float(np.vdot(linear, P) - 0.5 * np.vdot((linear + slope), P)) / P.shape[1]
+        return curve, linear, float(np.mean(codes.loss)) + offset
 
     def minimise(self, W: Array, state: Statistics) -> tuple[Array, Statistics]:
         """Return the dictionary after a descent from W, and the rescaled statistics."""
@@ -159,7 +173,7 @@ class SecondOrderSurrogate:
         bounds = Orthant() if scaled else self.constraint
         if A.ndim == 3:
             rows = np.array(W, order="C")
-            _kernels.sweep_rows(
+            _native.sweep_rows(
                 A, np.ascontiguousarray(B), rows, smallest_entries(W, self.loss), free, _SWEEPS
             )
             W = np.asfortranarray(rows)
