@@ -9,6 +9,7 @@ import time
 from benchmarks import _results
 from benchmarks._cases import folders, found, headline, load, threads, title
 from benchmarks.shared import blas_threads
+from benchmarks.shared.partial import Partial
 
 
 def main() -> int:
@@ -70,11 +71,12 @@ def _start(name: str, quick: bool) -> bool:
 
 
 def _run(name: str, quick: bool) -> None:
-    case = load(name)
-    begin = time.perf_counter()
+    case, partial = load(name), Partial(f"{name}_quick" if quick else name)
+    begin = time.perf_counter() - partial.seconds  # of runs before an interruption
     result = case.run(quick)
     seconds = time.perf_counter() - begin
     path = _results.save(name, result, quick=quick, seconds=seconds)
+    partial.clear()
     print(case.report(result))
     print(f"{seconds:.0f} s; {os.path.relpath(path)}\n", flush=True)
 

@@ -15,7 +15,6 @@ _PACKAGES = (
     "numpy",
     "scipy",
     "scikit-learn",
-    "numba",
     "gensim",
     "spams-bin",
     "hyperspy",

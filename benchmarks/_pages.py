@@ -114,8 +114,8 @@ def _overview(reports: dict[str, str]) -> str:
         "",
         "# Benchmarks",
         "",
-        "The papers' tables and figures and other libraries, each measured by one file that anybody"
-        " can run again: `python -m benchmarks --case NAME`. Each case states its claim;"
+        "The papers' tables and figures and other libraries, each measured by one file that can"
+        " be run again: `python -m benchmarks --case NAME`. Each case states its claim;"
         " where it was not met, the page shows by how much.",
         "",
     ]

@@ -1,4 +1,4 @@
-"""scikit-learn: MiniBatchNMF as it comes and with fresh restarts; dictionary learning."""
+"""scikit-learn: MiniBatchNMF, default and with fresh restarts; dictionary learning."""
 
 import warnings
 from typing import Any

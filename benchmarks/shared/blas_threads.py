@@ -11,7 +11,6 @@ _VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
 )
 
 
@@ -21,7 +20,7 @@ def environment(count: int) -> dict[str, str]:
 
 
 def limit(count: int) -> AbstractContextManager[object]:
-    """Hold every loaded BLAS and OpenMP library to so many threads."""
+    """Limit every loaded BLAS and OpenMP library to a number of threads."""
     from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[object] = threadpool_limits(limits=count)

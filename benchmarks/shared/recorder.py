@@ -1,4 +1,4 @@
-"""Components on the way of a fit, and when they were reached."""
+"""Components during a fit, and their times."""
 
 import time
 from collections.abc import Callable
@@ -10,16 +10,16 @@ __all__ = ["Recorder", "record"]
 # Snapshots are taken when the time since the start has grown by this factor.
 SPACING = 1.12
 # Rounds before which a fit is not judged to have converged: projected gradients from zero codes
-# first rest at a mean face for about 50.
+# first stay near a mean face for about 50.
 EARLIEST = 100
 
 
 class Recorder:
-    """A callback that keeps components and times; the clock stands while it works.
+    """A callback that keeps components and times; its own time is not counted.
 
     ``calm`` ends a fit once the second half of its rounds has lowered the objective by less than
-    this share of it: of a method that is slow and steady, a small decrease in one round tells
-    nothing. ``ended`` says why the fit ended: it had ``"converged"``, or its time was ``"up"``.
+    this share of it. A small decrease in one round would not do: a slow method can have many.
+    ``ended`` is the reason for the end: ``"converged"``, or time ``"up"``.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Recorder:
         self.paused, self.begin = 0.0, clock()
 
     def __call__(self, progress: Any) -> None:
-        """Take a snapshot when one is due; end the fit when its time is up or it has converged."""
+        """Take a snapshot if one is due; end the fit if its time is up or it has converged."""
         now = self.clock()
         elapsed = now - self.begin - self.paused
         self.trail.append(progress.objective)
@@ -63,7 +63,7 @@ class Recorder:
 
 
 class _Enough(Exception):  # noqa: N818 - not an error
-    """The time is up, or nothing changes any more."""
+    """The time is up, or the fit has converged."""
 
 
 def record(model: Any, X: Any, budget: float, **options: Any) -> Recorder:

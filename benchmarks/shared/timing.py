@@ -39,7 +39,7 @@ class Method:
     prepare : callable
         Puts samples into the form that the library takes. Not timed.
     n_transform : int, optional
-        So many samples are enough for a slow transform.
+        Number of samples for a slow transform.
     signed : bool
         Whether components may be negative.
     """
@@ -136,7 +136,7 @@ def _share(method: Method, X: Any, probe: int, cap: float) -> float:
     """Warm up, and return the share of the data that can be fitted in time."""
     data = method.prepare(X[:probe].astype(method.dtype))
     whole = 0.0
-    for _ in range(2):  # the first call may compile
+    for _ in range(2):  # the first call may import
         begin = time.perf_counter()
         method.fit(data)
         whole = (time.perf_counter() - begin) * len(X) / min(probe, len(X))

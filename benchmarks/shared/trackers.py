@@ -45,7 +45,7 @@ COLOURS = {
 
 
 def there(names: Sequence[str]) -> list[str]:
-    """Return the names of estimators that can be imported; tell of the others."""
+    """Return the names of estimators that can be imported; print the others."""
     known = []
     for name in names:
         try:
@@ -70,7 +70,7 @@ def final(model: Any, stream: SubspaceStream, X: Any = None) -> float:
 
 
 def curve(model: Any, stream: SubspaceStream, at: Sequence[int], X: Any = None) -> list[float]:
-    """Return the SEP after so many samples, for each number in ``at``."""
+    """Return the SEP after each number of samples in ``at``."""
     X = stream.X if X is None else X
     found, begin = [], 0
     for end in at:

@@ -55,7 +55,7 @@ def _turned(text: str, base: str, page: str) -> str:
 def _target(path: str, page: str) -> str:
     if re.fullmatch(r"examples/\w+\.py", path):
         path = f"docs/{path.removesuffix('.py')}.rst"
-    elif path.endswith(".py"):
+    elif path.endswith((".py", ".hpp", ".cpp")):
         return f"source:{path}"
     path = PAGES.get(path, path)
     return posixpath.relpath(path, posixpath.dirname(page))

@@ -8,7 +8,7 @@ from typing import Any
 
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
+from pygments.lexers import CppLexer, PythonLexer
 
 __all__ = ["linkcode_resolve", "setup"]
 
@@ -34,7 +34,11 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
 
 def _files() -> list[str]:
     """Return the library's files, and others that a page links to."""
-    library = (path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("*.py"))
+    library = [
+        path.relative_to(ROOT).as_posix()
+        for suffix in ("py", "hpp", "cpp")
+        for path in (ROOT / "src").rglob(f"*.{suffix}")
+    ]
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     linked = {found for page in pages for found in LINKED.findall(page.read_text("utf-8"))}
     return sorted([*library, *(name for name in linked if (ROOT / name).exists())])
@@ -44,7 +48,8 @@ def _pages(app: Any) -> Iterator[tuple[str, dict[str, str], str]]:
     formatter = HtmlFormatter(lineanchors="L", cssclass="highlight source")
     for name in _files():
         shown = name.removeprefix("src/")
-        body = highlight((ROOT / name).read_text("utf-8"), PythonLexer(), formatter)
+        lexer = PythonLexer() if name.endswith(".py") else CppLexer()
+        body = highlight((ROOT / name).read_text("utf-8"), lexer, formatter)
         title = f"<h1>{shown}</h1>"
         yield (
             f"source/{shown.removesuffix('.py')}",

@@ -4,7 +4,7 @@ Figure
     [R] Fig. 12 (accuracy, recall and normalised score against the number of components), and
     Table III (keywords that OR-NMF finds for five images, beside the true ones).
 Data
-    The features of IAPR TC12 are not at hand. As in ``examples/annotation.py``: 302 tiles of
+    The features of IAPR TC12 are not available here. As in ``examples/annotation.py``: 302 tiles of
     7 x 7 pixels of Indian Pines (``indian_pines.npz`` in the folder THALWEG_DATA), their land
     covers as keywords (16, of which a tile has 1.26), and two features of 200 numbers: mean and
     standard deviation of the spectra. Half of the tiles, drawn at random, are learned from.

@@ -20,8 +20,8 @@ Claim
     images. That OR-NMF, MOR-NMF and WOR-NMF are robust, with no K more than 0.02 below a smaller
     one, orders no methods and is not counted among these claims.
 Note
-    With all samples in the buffer OR-NMF never leaves the codes of its first, poor components
-    behind; with a few samples it does.
+    With all samples in its buffer, OR-NMF keeps the codes of its first, poor components to the
+    end; with a small buffer it discards them.
 Picture
     ``docs/images/recognition.png`` (``results/quick/`` with ``--quick``).
 """
@@ -155,7 +155,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
 
 
 def _onmf(result: dict[str, Any]) -> Finding:
-    """Tell where ONMF stands for the smallest and the largest K."""
+    """Compare ONMF with the others for the smallest and the largest K."""
     tables = [
         {name: [cell["mean"] for cell in cells] for name, cells in scores.items() if name != "PCA"}
         for scores in result["scores"].values()

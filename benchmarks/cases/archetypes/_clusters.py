@@ -68,7 +68,7 @@ def scores(H: Any, X: Any, kinds: Any) -> dict[str, float]:
 
 
 def better(row: dict[str, float], other: dict[str, float]) -> list[bool]:
-    """Tell whether a method has the higher purity, and the lower entropy."""
+    """Return whether a method has the higher purity, and the lower entropy."""
     return [row["purity"] > other["purity"], row["entropy"] < other["entropy"]]
 
 

@@ -1,4 +1,4 @@
-"""[A] Tables 3 and 6: groups by the nearest archetype, and what its start buys, on digits.
+"""[A] Tables 3 and 6: groups by the nearest archetype, and the effect of its start, on digits.
 
 Tables
     [A] 3 (5.3) and 6 (E.2).
@@ -126,7 +126,7 @@ def _claims(result: dict[str, Any]) -> dict[str, list[bool]]:
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return what came out of the tables."""
+    """Compare the tables with the printed ones."""
     methods, starts = result["methods"], result["starts"]
     ours, dense, means = (methods[name] for name in ("SAA", "AA", "k-means"))
     zero, mip, searched, default = starts.values()

@@ -15,7 +15,7 @@ Measures
     pixels above zero. *error*: |X - W H|^2 / |X|^2.
 Claim
     With weight 0.4 archetypes are more like faces than without, both with all entries and with
-    39 %; with 39 %, whole faces stand beside parts, at both weights.
+    39 %; with 39 %, there are whole faces and parts, at both weights.
 Picture
     ``docs/images/face_archetypes.png`` (``results/quick/`` with ``--quick``).
 """
@@ -89,7 +89,7 @@ def _word(held: bool) -> str:
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return what came out of the figure."""
+    """Return the effect of the weight, and of the sparsity."""
     found = []
     for sparse, name in ((False, "all entries"), (True, "39 % of the entries")):
         free, near = (row for row in result["rows"] if row["sparse"] is sparse)
@@ -102,8 +102,9 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         found.append(Finding(sentence, held))
     free, near = (row for row in result["rows"] if row["sparse"])
     sentence = (
-        f"With 39 % of the entries whole faces stand beside parts: {free['whole']} beside "
-        f"{free['parts']} with weight 0, {near['whole']} beside {near['parts']} with 0.4."
+        f"With 39 % of the entries, archetypes that are whole faces and those that are parts: "
+        f"{free['whole']} and {free['parts']} with weight 0, {near['whole']} and {near['parts']} "
+        "with 0.4."
     )
     both = all(row[key] > 0 for row in (free, near) for key in ("whole", "parts"))
     return [*found, Finding(sentence, both)]

@@ -146,7 +146,7 @@ def _lowest(rows: list[Any]) -> list[float]:
 
 
 def _below(rows: list[Any], others: tuple[str, ...]) -> list[bool]:
-    """Tell for each row and quantity whether SAA is lower than all others."""
+    """Return for each row and quantity whether SAA is lower than all others."""
     return [
         row["methods"]["SAA"][kind] < min(row["methods"][name][kind] for name in others)
         for row in rows
@@ -169,7 +169,7 @@ def _powers(rows: list[Any]) -> list[float]:
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return what came out of the figures."""
+    """Compare the figures with the printed ones."""
     claims, quiet, text = _claims(result), result["noise"][0], result["uniform"][0]
     ahead = claims["Fig. 5, SAA below AA"]
     apart = max(
@@ -202,7 +202,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
             all(claims["Fig. 7, exponent of L between 1.5 and 2"]),
         ),
         Finding(
-            f"Fig. 8 does not come out: the held-out loss is least at a weight of {lowest[0]:.3g}, "
+            f"Fig. 8 is not reproduced: the held-out loss is least at a weight of {lowest[0]:.3g}, "
             f"weak robustness at {lowest[1]:.3g}, strong at {lowest[2]:.3g}, none between 1 and 2.",
             not any(claims["Fig. 8, least between 1 and 2"]),
         ),

@@ -127,7 +127,7 @@ def _claims(result: dict[str, Any]) -> dict[str, bool]:
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return what came out of the figure."""
+    """Compare the figure with the printed one."""
     people = {name: row["people"] for name, row in result["methods"].items()}
     lead = max(people["SAA"] - people[name] for name in BASELINES)
     return [
@@ -138,8 +138,8 @@ def findings(result: dict[str, Any]) -> list[Finding]:
             True,
         ),
         Finding(
-            "The order of [A] comes out, SAA level with AA and ahead of PP and KP, but SAA is only "
-            f"{lead:.1f} people ahead at most, where [A] has it 7 scenes ahead of KP.",
+            "The order of [A] is reproduced, SAA level with AA and ahead of PP and KP, but SAA is "
+            f"only {lead:.1f} people ahead at most, where [A] has it 7 scenes ahead of KP.",
             all(_claims(result).values()) and lead < PRINTED["SAA"] - PRINTED["KP"],
         ),
     ]

@@ -95,7 +95,7 @@ def _median(runs: list[Any], i: int, key: str) -> float:
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return what came out of the figure."""
+    """Return how often the corners' pattern is found, and the error."""
     runs, n = result["runs"], len(result["weights"])
     dense, sparse = [run[:n] for run in runs], [run[n:] for run in runs]
     best = [[min(toy["strong"] for toy in own) for own in kind] for kind in (dense, sparse)]

@@ -152,7 +152,7 @@ def _best(result: dict[str, Any]) -> tuple[float, float]:
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return what came out of the figures."""
+    """Compare the figures with the printed ones."""
     pure, valid = _best(result)
     claims = _claims(result)
     losses = [row["loss"] for row in result["weights"].values()]
@@ -175,7 +175,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
             and all(row["k-means"] > row["SAA"] for row in result["digits"].values()),
         ),
         Finding(
-            f"Fig. 16, Indian Pines, of one seed and few pixels, does not come out: SAA is between "
+            f"Fig. 16, Indian Pines, one seed and few pixels, is not reproduced: SAA is between "
             f"{min(pines):.3f} and {max(pines):.3f}, more than {CLOSE:g} below the best dense "
             f"method at each l / nk from {ENOUGH:g} on, and PP is ahead at {' and '.join(lost)}.",
             not any(claims["Fig. 16, SAA near the best dense method from 0.65 on"]) and bool(lost),

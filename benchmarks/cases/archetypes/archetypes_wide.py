@@ -16,7 +16,7 @@ Claim
 from typing import Any
 
 from benchmarks._findings import Finding
-from benchmarks.cases.archetypes.archetypes import bought, compare, overview
+from benchmarks.cases.archetypes.archetypes import compare, gains, overview
 
 SEEDS = {0.01: 5, 0.1: 5, 0.5: 5}
 
@@ -34,5 +34,5 @@ def report(result: dict[str, Any]) -> str:
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return what came out of the table."""
-    return bought(result)
+    """Compare the parts of the default with one another."""
+    return gains(result)

@@ -8,7 +8,7 @@ Data
     ``--quick``), Gamma, Poisson or Gaussian noise or uniform outliers to match the loss; 200 more
     samples of the same components are held out.
 Settings
-    One and the same start for all, put into the set of each method by scaling; batches of 40 (the
+    The same initial components for all, scaled into the set of each method; batches of 40 (the
     paper's 1e-4 N would be 1), three passes, one BLAS thread. *online fast*: the default. *online
     spsgd*: the paper's OL with steps in units of the curvature (as printed it diverges on data of
     this size). *online mu*: multiplicative with the majorisers of the past (OL-Lef for IS).
@@ -20,11 +20,11 @@ Settings
 Measure
     Mean loss of the held-out samples, their codes found to 1e-4 with the components of that
     time, at about 15 times of each run. Time is processor time, since other jobs share the
-    machine; the clock stands while components are stored.
+    machine; the time to store components is not counted.
 Claim
     [D] VIII-D2: the default and the paper's OL are ahead of *batch mu* when they have ended, for
     every loss; OL is not behind OL-Lef, OL-Guan (both by its own end) and within 2 % of OL-Wang.
-    The default is also held against the better of both batch methods under Huber, l1 and l2.
+    The default is also compared with the better of both batch methods under Huber, l1 and l2.
 Picture
     ``docs/images/divergences.png`` (``results/quick/divergences.png`` with ``--quick``).
 """
@@ -54,7 +54,7 @@ NOISES = {
     "l1": "uniform-outliers",
     "l2": "uniform-outliers",
 }
-KNEE = 100.0
+HUBER_THRESHOLD = 100.0
 ROBUST = ("huber", "l1", "l2")
 # The online method that the paper has beside OL, and how far OL may be above it.
 BESIDE = {
@@ -83,7 +83,7 @@ def run(quick: bool) -> dict[str, Any]:
         "n_samples": n,
         "n_held_out": HELD_OUT,
         "batch_size": BATCH,
-        "huber_knee": KNEE,
+        "huber_threshold": HUBER_THRESHOLD,
         "seconds_at_most": budgets,
         "curves": curves,
         "at_equal_time": {loss: _at_equal_time(own) for loss, own in curves.items()},
@@ -102,7 +102,7 @@ def _curves(loss: str, n: int, budgets: tuple[float, float]) -> dict[str, Any]:
 
 
 def _curve(loss: str, model: Any, X: Any, n: int, budget: float) -> dict[str, Any]:
-    _compile(model, X)
+    _warm_up(model, X)
     recorder = record(model, X[:n], budget, clock=time.process_time)
     last = len(recorder.times) - 1
     rated_ones = sorted({round(last * i / (RATED - 1)) for i in range(RATED)})
@@ -113,7 +113,7 @@ def _curve(loss: str, model: Any, X: Any, n: int, budget: float) -> dict[str, An
     }
 
 
-def _compile(model: Any, X: Any) -> None:
+def _warm_up(model: Any, X: Any) -> None:
     warm = clone(model)
     if hasattr(warm, "max_iter"):
         warm.set_params(max_iter=2)
@@ -121,7 +121,7 @@ def _compile(model: Any, X: Any) -> None:
 
 
 def _kind(loss: str) -> Any:
-    return Huber(KNEE) if loss == "huber" else loss
+    return Huber(HUBER_THRESHOLD) if loss == "huber" else loss
 
 
 def _models(loss: str, first: Any) -> list[tuple[str, Any]]:
@@ -133,7 +133,7 @@ def _models(loss: str, first: Any) -> list[tuple[str, Any]]:
         for solver in ("fast", "mu", "spsgd")
     ]
     if loss == "huber":
-        found.append(("OL-Wang", baselines.OLWang(K, huber_threshold=KNEE, **online)))
+        found.append(("OL-Wang", baselines.OLWang(K, huber_threshold=HUBER_THRESHOLD, **online)))
     if loss == "squared-l2":
         found.append(("OL-Guan", baselines.OLGuan(K, window=BATCH, **online)))
     batch: dict[str, Any] = {"loss": kind, "max_iter": 1000, **start}
@@ -188,7 +188,7 @@ def _draw(result: dict[str, Any], path: Path) -> None:
             xscale="log",
             yscale="log",
             xlabel="processor seconds",
-            ylabel="held-out loss of a sample",
+            ylabel="mean held-out loss",
         )
         ax.set_title(f"{loss}, {NOISES[loss]}", fontsize=11)
         ax.grid(which="both", alpha=0.25)
@@ -208,7 +208,7 @@ def _better_batch(result: dict[str, Any], loss: str, when: float) -> float:
 
 
 def _verdicts(result: dict[str, Any]) -> list[tuple[str, bool]]:
-    """Return what is claimed, with its ratio, and whether it came out."""
+    """Return each claim, its ratio, and whether it holds."""
     found = []
     for name in (OURS, PAPERS):
         for loss, methods in result["at_equal_time"].items():

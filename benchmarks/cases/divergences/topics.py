@@ -9,11 +9,11 @@ Data
 Settings
     K = 5, five seeds (two with ``--quick``), one BLAS thread. Ours: 10 epochs, the default batch
     size. Batch: ``DivergenceNMF``, 30 and 100 rounds. MiniBatchNMF: without early stop, 10 and 50
-    epochs, batches of 128 and 1024 (its default), as it comes and, for 10 epochs, with
+    epochs, batches of 128 and 1024 (its default), with default parameters and, for 10 epochs, with
     ``fresh_restarts``. All begin at singular vectors.
 Measures
     Purity of the dominant topic over all documents, and mean KL of the held-out ones, both with
-    the same codes for everybody: ours, certified to 1e-3. Processor seconds. Medians.
+    the same codes for all: ours, certified to 1e-3. Processor seconds. Medians.
 Claim
     Purity of at least 0.85; no slower than MiniBatchNMF at an equal or better held-out KL.
 Note
@@ -47,7 +47,7 @@ def run(quick: bool) -> dict[str, Any]:
     rows: dict[str, Any] = {}
     with blas_threads.limit(1):
         for model in _models(0).values():
-            model.set_params(n_components=2).fit(X[:60])  # compiles
+            model.set_params(n_components=2).fit(X[:60])  # fills the caches
         for seed in range(2 if quick else 5):
             for name, model in _models(seed).items():
                 rows.setdefault(name, []).append(_rate(model, X, held_out, labels))

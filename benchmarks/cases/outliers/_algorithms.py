@@ -8,15 +8,16 @@ import numpy as np
 from benchmarks.shared.recorder import record
 from thalweg import ORNMF, DivergenceNMF, OnlineRobustPCA, RobustNMF, RobustOnlineNMF
 
-__all__ = ["DEFAULT", "TO_THE_END", "TWINS", "Fitted", "exact", "fit", "models"]
+__all__ = ["COUNTERPARTS", "DEFAULT", "TO_THE_END", "Fitted", "exact", "fit", "models"]
 
 DEFAULT = "RobustOnlineNMF"
-# Of each online method its batch twin.
-TWINS = {"online fast": "batch fast", "OPGD": "BPGD", "OADMM": "BADMM"}
+# The batch counterpart of each online method.
+COUNTERPARTS = {"online fast": "batch fast", "OPGD": "BPGD", "OADMM": "BADMM"}
 NO_OUTLIERS = 1e3
-# A batch method has converged once the second half of its rounds gained less than this share.
+# A batch method has converged if the second half of its rounds lowered the objective by less
+# than this share.
 CALM = 0.01
-# Rounds are bounded by that rule and by time, not by the estimator's own stops.
+# Rounds end by that criterion or by time, not by the estimator's own criterion.
 TO_THE_END = {"tol": 1e-5, "max_iter": 1_000_000}
 SOLVERS = {
     "online fast": "fast", "OPGD": "pgd", "OADMM": "admm",
@@ -25,21 +26,22 @@ SOLVERS = {
 
 
 def models(first: Any, X: Any, batch_size: int = 40) -> dict[str, Any]:
-    """Return all methods, unfitted, with one and the same first dictionary.
+    """Return all methods, unfitted, with the same initial dictionary.
 
-    *RobustOnlineNMF*: ours as it comes, the weight of outliers from the data; the others have
-    [O]'s, 1/sqrt(F) and the bound 1. *ORPCA*: its own weights, which are for samples of length
-    1; *same weight*: that of [O] in its units. *ONMF*: OR-NMF of Guan et al. with a buffer, as
-    [O] compares with. *no outliers*: ours with a weight that leaves none.
+    *RobustOnlineNMF*: default parameters, with the outlier weight estimated from the data; the
+    others have that of [O], 1/sqrt(F), and the bound 1. *ORPCA*: its default weights, which are
+    for samples of norm 1; *same weight*: that of [O] in its units. *ONMF*: OR-NMF of Guan et al.
+    with a buffer, the ONMF of [O]. *no outliers*: `RobustOnlineNMF` with a weight so large that
+    no entry is an outlier.
     """
     K, n_features = first.shape
     common: dict[str, Any] = {"init": first, "random_state": 0}
     paper = {"outlier_weight": n_features**-0.5, "outlier_bound": 1.0, **common}
     online = {"batch_size": batch_size}
     found: dict[str, Any] = {DEFAULT: RobustOnlineNMF(K, **online, **common)}
-    for name in TWINS:
+    for name in COUNTERPARTS:
         found[name] = RobustOnlineNMF(K, solver=SOLVERS[name], **online, **paper)
-    for name in TWINS.values():
+    for name in COUNTERPARTS.values():
         found[name] = RobustNMF(K, solver=SOLVERS[name], **TO_THE_END, **paper)
     length = float(np.median(np.linalg.norm(X, axis=1)))
     found["ORPCA"] = OnlineRobustPCA(K, **common)
@@ -50,7 +52,7 @@ def models(first: Any, X: Any, batch_size: int = 40) -> dict[str, Any]:
 
 
 class Fitted(NamedTuple):
-    """Seconds of processor time of a fit, and whether it was cut short."""
+    """Processor seconds of a fit, and whether it was stopped before it had converged."""
 
     seconds: float
     cut: bool
@@ -67,9 +69,9 @@ def fit(model: Any, X: Any, budget: float) -> Fitted:
 
 
 def exact(model: Any, X: Any) -> Any:
-    """Return what comes back from the components of a robust NMF with exact codes.
+    """Return the low-rank part by the components of a robust NMF and exact codes.
 
-    OPGD and OADMM stop before their codes are optimal; of a batch method these are the codes
-    that its own go to.
+    OPGD and OADMM stop before their codes are optimal. The codes of a batch method converge to
+    the exact ones.
     """
     return model.set_params(solver="fast", callback=None).decompose(X).low_rank

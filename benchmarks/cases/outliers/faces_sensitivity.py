@@ -8,9 +8,9 @@ Data
     ``cbcl_faces.npz`` in the folder that ``THALWEG_DATA`` names: faces of 19 x 19, each divided
     by its maximum. 400 of 2429 are held out; of the others 2 copies (the paper: 50; 1000 faces
     with ``--quick``) in random order, then uniform noise on [-1, 1] on 10 % of the pixels of 70 %
-    of all faces, or as Fig. 15 says.
+    of all faces, or as in Fig. 15.
 Settings
-    As in ``robust_sensitivity``, with F = 361; batch twins for 4 s of processor time (1 s with
+    As in ``robust_sensitivity``, with F = 361; batch methods for 4 s of processor time (1 s with
     ``--quick``), whether or not they have converged by then.
 Measure
     Loss (7) of the held-out faces, their codes found to 1e-4 with the components of that time.
@@ -36,7 +36,7 @@ FIGURES = ("Fig. 11", "Fig. 10, 12", "Fig. 13", "Fig. 14", "Fig. 15")
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Run every method that knows of a setting at each of its values, and draw."""
+    """Run every method that has a setting at each of its values, and draw."""
     images, _ = faces("cbcl_faces")
     images = images[np.random.default_rng(0).permutation(len(images))]
     held_out, others = images[:HELD_OUT], images[HELD_OUT:]

@@ -1,28 +1,29 @@
 """[O] Fig. 1: objective against time, online and batch, with and without outliers.
 
 Figure
-    [O] Fig. 1 (a): our online algorithms and their batch twins. (b): online algorithms by the
-    reconstruction loss (46), beside ORPCA and an ONMF that knows no outliers.
+    [O] Fig. 1 (a): the online algorithms and their batch counterparts. (b): the
+    reconstruction loss (46) of online algorithms, ORPCA, and an ONMF without outliers.
 Data
     ``synthetic.nmf_with_outliers``, [O] VII-D1: F = 400, K = 49, N = 6000 (the paper: 1e5; 2000
     with ``--quick``), noise 0.01, 10 % outliers in 70 % of the samples; 500 more samples of
     the same dictionary are held out.
 Settings
-    The paper's canonical ones: outlier weight 1/sqrt(F), bound 1, batches of 40, one and the
-    same first dictionary, one BLAS thread. Online: one pass. Batch: until the second half of the
-    rounds has lowered the objective by less than 0.1 %, for BPGD first rests on a plateau where
-    it is less than 1 %; at most 10 s (3 s with ``--quick``).
-    ORPCA: ``OnlineRobustPCA`` with [O]'s weight in its units. ONMF: ``solver="fast"`` with a
-    weight so large that nothing is an outlier.
+    The paper's canonical ones: outlier weight 1/sqrt(F), bound 1, batches of 40, the same initial
+    dictionary for all, one BLAS thread. Online: one pass. Batch: a method has converged when the
+    second half of its rounds has lowered the objective by less than 0.1 % (with 1 %, BPGD would
+    stop on a plateau at its beginning). After 60 s (3 s with ``--quick``) it is stopped without,
+    marked ~. ORPCA: ``OnlineRobustPCA`` with the weight of [O] in its units. ONMF:
+    ``solver="fast"`` with a weight so large that no entry is an outlier.
 Measures
     *objective*: as in the paper the surrogate (11) online, and the loss of all samples in
     batch. *held-out loss*: (7) on the held-out samples, so that both can be compared.
-    *reconstruction*: (46) on the held-out samples, their codes found with the components of
-    that time, of either sign for ORPCA. The last two come from stored components, after the fit:
-    the clock stands still while a callback works. Seconds are of processor time.
+    *reconstruction*: (46) on the held-out samples, with their codes for the components of that
+    time, of either sign for ORPCA. The last two are computed after the fit from stored components;
+    the time to store them is not counted. Seconds are processor time. The objective of a batch
+    method that was stopped is an upper bound of its objective at convergence.
 Claims
     One pass of the default online solver ends within 2 % of the best batch method's held-out
-    loss. As printed of (b): OPGD and OADMM end at most 10 % above ORPCA, and ONMF above them all.
+    loss. (b), as printed: OPGD and OADMM end at most 10 % above ORPCA, and ONMF above them all.
 Picture
     ``docs/images/fig1.png`` (``results/quick/fig1.png`` with ``--quick``).
 """
@@ -50,7 +51,7 @@ from thalweg.prox.squared_l2 import SquaredL2
 F, K, BATCH, HELD_OUT = 400, 49, 40, 500
 WEIGHT, BOUND = F**-0.5, 1.0
 NO_OUTLIERS = 1e3
-# Weight of the squared codes of ORPCA, for a definite system and nothing else.
+# Weight of the squared codes of ORPCA, only to make its system definite.
 FREE = 1e-6
 CLOSE, NEAR, CALM = 1.02, 1.1, 0.001
 ONLINE = ("online fast", "online pgd", "online admm", "ONMF")
@@ -65,13 +66,13 @@ COLOURS = {
 
 def run(quick: bool) -> dict[str, Any]:
     """Fit everything, rate the snapshots, draw the picture."""
-    n, budget = (2000, 3.0) if quick else (6000, 10.0)
+    n, budget = (2000, 3.0) if quick else (6000, 60.0)
     data = synthetic.nmf_with_outliers(n + HELD_OUT, F, K, random_state=0)
     first = np.random.default_rng(0).random((K, F))
     curves = {}
     with blas_threads.limit(1):
         for name, model, weight in _models(first, n):
-            model.set_params(callback=None).fit(data.X[:200])  # compiles
+            model.set_params(callback=None).fit(data.X[:200])  # fills the caches
             calm = CALM if name.startswith("batch") else None
             recorder = record(model, data.X[:n], budget, clock=time.process_time, calm=calm)
             curves[name] = _rate(recorder, data.X[n:], data.clean[n:], weight)
@@ -107,10 +108,10 @@ def _models(first: Any, n: int) -> list[tuple[str, Any, float]]:
 
 
 def _follow(first: Any, X: Any) -> Recorder:
-    """Let ORPCA take the samples in batches, which it goes through one by one."""
+    """Fit ORPCA batch by batch; it uses the samples one by one."""
     length = float(np.median(np.linalg.norm(X, axis=1)))
     settings: dict[str, Any] = {"lambda2": WEIGHT / length, "init": first, "random_state": 0}
-    OnlineRobustPCA(K, **settings).partial_fit(X[:200])  # compiles
+    OnlineRobustPCA(K, **settings).partial_fit(X[:200])  # fills the caches
     model = OnlineRobustPCA(K, **settings)
     recorder = Recorder(model, np.inf, clock=time.process_time)
     for start in range(0, len(X), BATCH):
@@ -120,7 +121,7 @@ def _follow(first: Any, X: Any) -> Recorder:
 
 
 def _encoder(weight: float | None) -> Any:
-    """Return what finds codes of held-out samples, of either sign without a weight."""
+    """Return the encoder of held-out samples; without a weight, codes have either sign."""
     if weight is None:
         return Admm(outliers=L1(WEIGHT), penalty=SquaredL2(FREE), tol=1e-5, max_iter=200)
     return Fast(outliers=L1(weight, BOUND if weight == WEIGHT else np.inf), tol=1e-4)
@@ -144,7 +145,7 @@ def _rate(recorder: Recorder, X: Any, clean: Any, weight: float | None) -> dict[
 
 
 def _summary(curves: dict[str, Any]) -> dict[str, Any]:
-    """Return how long everyone needs to come close to the best batch result."""
+    """Return the seconds of each method to within 2 % of the best batch result."""
     best = min(min(curve["held_out"]) for name, curve in curves.items() if name.startswith("batch"))
     reached = {}
     for name, curve in curves.items():
@@ -189,8 +190,8 @@ def _draw(result: dict[str, Any], path: Path) -> None:
         ax.set(
             xscale="log",
             yscale="log",
-            xlabel="seconds of processor time",
-            ylabel="mean loss of a sample",
+            xlabel="processor seconds",
+            ylabel="mean loss",
         )
         ax.set_title(title, fontsize=11)
         ax.grid(which="both", alpha=0.25)
@@ -203,7 +204,7 @@ def _draw(result: dict[str, Any], path: Path) -> None:
 
 
 def report(result: dict[str, Any]) -> str:
-    """Return the last values of every curve, and who comes close to batch when."""
+    """Return the last values of every curve, and the seconds to near the best batch result."""
     summary = result["summary"]
     near = summary["seconds_to_within_2_percent"]
     word = "met" if summary["online_fast_over_best_batch_held_out"] <= 1.02 else "NOT met"
@@ -218,7 +219,7 @@ def report(result: dict[str, Any]) -> str:
     )
     heads = ("method", "seconds", "objective", "held-out", "recon. (46)", "s to 2 % of batch")
     return (
-        f"{table(heads, rows)}\n~ cut by time before it had converged\n"
+        f"{table(heads, rows)}\n~ stopped by time before it had converged\n"
         f"online fast / best batch, held-out loss: "
         f"{summary['online_fast_over_best_batch_held_out']:.3f} (at most 1.02: {word})\n"
         f"fastest batch / online fast, time to within 2 % of the best batch: "
@@ -243,28 +244,37 @@ def _beside(ratios: dict[str, float]) -> str:
     return "\n".join(lines)
 
 
+def _reached(curve: dict[str, Any], loss: float) -> float | None:
+    """Return the seconds after which the held-out loss is at most a value."""
+    pairs = zip(curve["seconds"], curve["held_out"], strict=True)
+    return next((at for at, value in pairs if value <= loss), None)
+
+
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return how online methods end beside the best batch method, beside ORPCA, and when."""
+    """Compare online methods with the best batch method and with ORPCA."""
     curves, summary = result["curves"], result["summary"]
     best = summary["best_batch_held_out"]
     over = {name: curves[name]["held_out"][-1] / best for name in ONLINE if name != "ONMF"}
-    near = summary["seconds_to_within_2_percent"]
-    online, last = near["online fast"], curves["online fast"]["seconds"][-1]
-    batch = {name: at for name, at in near.items() if name.startswith("batch") and at is not None}
+    end, last = (curves["online fast"][key][-1] for key in ("held_out", "seconds"))
+    batch = {
+        name: at
+        for name, curve in curves.items()
+        if name.startswith("batch") and (at := _reached(curve, end)) is not None
+    }
     first = min(batch, key=lambda name: batch[name])
     cut = [name for name, curve in curves.items() if curve["cut"]]
     beside = summary["over_orpca_reconstruction"]
-    told = ", ".join(f"{name} {ratio:.3f}" for name, ratio in over.items())
+    ratios = ", ".join(f"{name} {ratio:.3f}" for name, ratio in over.items())
     found = [
         Finding(
-            f"Held-out loss after one pass, over that of the best batch method: {told}.",
+            f"Held-out loss after one pass, over that of the best batch method: {ratios}.",
             max(over, key=lambda name: over[name]) != "online fast",
         ),
         Finding(
-            f"The default online solver is within 2 % of the best batch method after "
-            f"{number(online)} s of its {number(last)} s; {first}, the first batch method to get "
-            f"there, takes {number(batch[first])} s.",
-            online is not None and online < batch[first],
+            f"The default online solver ends {100.0 * (over['online fast'] - 1.0):.1f} % above the "
+            f"best batch method, after {number(last)} s, so the claim of 2 % is not met; {first}, "
+            f"the first batch method at that loss, reaches it after {number(batch[first])} s.",
+            over["online fast"] > CLOSE and last < batch[first],
         ),
         Finding(
             "Reconstruction loss (46) over that of ORPCA: "
@@ -274,5 +284,10 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         ),
     ]
     if cut:
-        found.append(Finding(f"Cut by time before they had converged: {', '.join(cut)}.", True))
+        limit = result["seconds_at_most"]
+        sentence = (
+            f"Stopped after {limit:g} s, before convergence: {', '.join(cut)}. Their objectives "
+            "are upper bounds, and while their held-out losses fall the ratios are lower bounds."
+        )
+        found.append(Finding(sentence, all(name.startswith("batch") for name in cut)))
     return found

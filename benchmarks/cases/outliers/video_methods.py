@@ -1,4 +1,4 @@
-"""[O] Table III and Fig. 9, [T] Fig. 16: people taken off two films, and the time a frame takes.
+"""[O] Table III and Fig. 9, [T] Fig. 16: people removed from two films, and the time per frame.
 
 Table
     [O] III: running times. The papers show the frames and rate them by eye; here they are rated
@@ -7,16 +7,16 @@ Data
     The hall and the buffet of the I2R set in the folder that ``THALWEG_DATA`` names, as
     ``examples/track_video.py`` takes them: ``i2r_hall``, 44 frames of 144 x 176 (the paper: 200),
     and ``i2r_bootstrap_half``, 1019 frames of 60 x 80 (200 with ``--quick``), 20 frames of each
-    outlined. [O]'s escalator and the other films of [T] are not at hand.
+    outlined. The escalator of [O] and the other films of [T] are not available here.
 Settings
-    Rank of the background 1 in the hall and 2 at the buffet, as in the example, for all (the
-    papers: 49, and not said). *RobustOnlineNMF*: ours as it comes; *OPGD*, *OADMM*: [O]'s, with
-    the outlier weight 1/sqrt(F) and the bound 1, and with the weight from the noise (*auto*);
-    *ONMF*: the OR-NMF of Guan et al. These pass over the frames in random order, 10 times in
-    the hall as in [O], twice at the buffet, which makes the paper's 2000 frames (once with
-    ``--quick``). *RobustNMF*: our batch method as it comes; *BPGD*, *BADMM*: the twins of [O].
-    All three end after 200 rounds, or a round that gains less than 1e-4, whether or not they
-    have converged by then. *PetrelsADMM*, *PetrelsCFAR*, *Grasta*, *ReProCS*,
+    Rank of the background 1 in the hall and 2 at the buffet, as in the example, for all ([O]: 49;
+    [T] does not state it). *RobustOnlineNMF*: default parameters; *OPGD*, *OADMM*: those of [O],
+    with the outlier weight 1/sqrt(F) and the bound 1, and with the weight from the noise (*auto*);
+    *ONMF*: the OR-NMF of Guan et al. These make 10 passes over the frames in random order in the
+    hall, as in [O], and 2 at the buffet, which are the 2000 frames of [O] (1 with ``--quick``).
+    *RobustNMF*: the batch method with default parameters; *BPGD*, *BADMM*: the batch methods of
+    [O]. All three end after 200 rounds, or a round that lowers the objective by less than 1e-4,
+    whether or not they have converged by then. *PetrelsADMM*, *PetrelsCFAR*, *Grasta*, *ReProCS*,
     *OnlineRobustPCA*: defaults, one pass in the order of the frames. *median frame*: of the
     whole film. One BLAS thread.
 Measure
@@ -26,10 +26,11 @@ Measure
 Claims
     On both films RobustOnlineNMF is at least at the F-measure of ONMF and of OnlineRobustPCA,
     at most 0.02 below RobustNMF, and takes less time; OPGD and OADMM are at most 0.02 below
-    their twins; PetrelsADMM at most 0.02 below Grasta and PetrelsCFAR ("competitive" in [T]).
+    their batch counterparts; PetrelsADMM at most 0.02 below Grasta and PetrelsCFAR ("competitive"
+    in [T]).
 Note
     With 1/sqrt(F), 0.006 in the hall, the residual that moves the codes of OPGD and OADMM is
-    clipped at so little that 50 steps end far from the light of the scene.
+    clipped at such a small value that 50 steps end far from the brightness of the scene.
 Picture
     ``docs/images/video_methods.png`` (``results/quick/`` with ``--quick``): one outlined frame
     of each film, the background that each method finds, and its mask.
@@ -54,7 +55,7 @@ from thalweg import ORNMF, RobustNMF, RobustOnlineNMF
 PASSES, NEAR = {"hall": 10, "buffet": 2}, 0.02
 TRACKERS = ("PetrelsADMM", "PetrelsCFAR", "Grasta", "ReProCS", "OnlineRobustPCA")
 MEDIAN = "median frame"
-# One of ours, another, and by how much ours may be below it.
+# A method of this library, another method, and by how much the first may be below it.
 CLAIMS = (
     ("RobustOnlineNMF", "ONMF", 0.0),
     ("RobustOnlineNMF", "OnlineRobustPCA", 0.0),
@@ -112,7 +113,7 @@ def _models(rank: int, n_features: int, passes: int) -> dict[str, Any]:
 
 
 def _rate(example: Any, film: Any, model: Any) -> Any:
-    model.fit(film.frames[:8, :64])  # compiles, or loads what is compiled
+    model.fit(film.frames[:8, :64])  # fills the caches
     begin = time.process_time()
     model.fit(film.frames)
     seconds = time.process_time() - begin
@@ -171,30 +172,30 @@ def report(result: dict[str, Any]) -> str:
         heads = (f"{name}, {film['frames']} frames", "F", "precision", "recall", "ms a frame")
         lines += [table(heads, rows), ""]
         for ours, other, gap in CLAIMS:
-            told = f"{ours} {f'at most {gap} below' if gap else 'at least at'} {other}"
+            claim = f"{ours} {f'at most {gap} below' if gap else 'at least at'} {other}"
             held = methods[ours]["f1"] >= methods[other]["f1"] - gap
-            claims.setdefault(told, []).append(held)
+            claims.setdefault(claim, []).append(held)
         faster = methods["RobustOnlineNMF"]["milliseconds"] < methods["RobustNMF"]["milliseconds"]
         claims.setdefault("RobustOnlineNMF faster than RobustNMF", []).append(faster)
-    told = [f"{told}: {sum(held)} of {len(held)} met" for told, held in claims.items()]
-    return "\n".join([*lines, *told])
+    words = [f"{claim}: {sum(held)} of {len(held)} met" for claim, held in claims.items()]
+    return "\n".join([*lines, *words])
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return how trackers and median compare, who is ahead, and what the printed weight does."""
+    """Compare trackers with the median, methods with the default, and printed weights."""
     f1 = {film: {m: row["f1"] for m, row in own["methods"].items()} for film, own in result.items()}
     films = " and ".join(f1)
     return [
         Finding(
             f"PetrelsADMM is below the plain {MEDIAN} on both films ({films}): F = "
-            f"{_told(f1, 'PetrelsADMM')}, the {MEDIAN} {_told(f1, MEDIAN)}.",
+            f"{_figures(f1, 'PetrelsADMM')}, the {MEDIAN} {_figures(f1, MEDIAN)}.",
             _below(f1, "PetrelsADMM", MEDIAN),
         ),
         _of_the_default(f1),
         *(
             Finding(
-                f"{method} with the printed weight 1/sqrt(F): F = {_told(f1, method)}, below the "
-                f"{_told(f1, f'{method}, auto')} with a weight from the noise.",
+                f"{method} with the printed weight 1/sqrt(F): F = {_figures(f1, method)}, below "
+                f"{_figures(f1, f'{method}, auto')} with a weight from the noise.",
                 _below(f1, method, f"{method}, auto"),
             )
             for method in ("OPGD", "OADMM")
@@ -202,7 +203,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
     ]
 
 
-def _told(f1: dict[str, Any], method: str) -> str:
+def _figures(f1: dict[str, Any], method: str) -> str:
     return " and ".join(f"{own[method]:.3f}" for own in f1.values())
 
 
@@ -216,6 +217,6 @@ def _of_the_default(f1: dict[str, Any]) -> Finding:
     for film, own in f1.items():
         ahead = [m for m in own if own[m] > own["RobustOnlineNMF"]]
         most = max((own[m] - own["RobustOnlineNMF"] for m in ahead), default=0.0)
-        names = ", ".join(ahead) or "nothing"
+        names = ", ".join(ahead) or "none"
         parts.append(f"{film}: {names}" + (f", by up to {most:.3f}" if ahead else ""))
-    return Finding(f"Ahead of RobustOnlineNMF are, {'; '.join(parts)}.", True)
+    return Finding(f"Methods ahead of RobustOnlineNMF: {'; '.join(parts)}.", True)

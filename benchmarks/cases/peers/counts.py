@@ -9,10 +9,10 @@ Data
 Settings
     One pass, one BLAS thread, one process; the least of 3 repetitions in turns, after a warm-up.
     Ours: the default solver, batches of 256 and of 1024. MiniBatchNMF: batches of 256 and of 1024
-    (its default), without early stop, as it comes and with ``fresh_restarts``. Both begin at
-    singular vectors.
+    (its default), without early stop, with default parameters and with ``fresh_restarts``. Both
+    begin at singular vectors.
 Quality
-    Mean divergence of the held-out samples under the same codes for everybody: ours, certified
+    Mean divergence of the held-out samples with the same codes for all: ours, certified
     to 1e-3.
 Note
     With ``fresh_restarts`` MiniBatchNMF finds the codes of each batch from scratch.
@@ -41,7 +41,7 @@ def run(quick: bool) -> dict[str, Any]:
     jobs = {name: _job(model, X[:n]) for name, model in _models().items()}
     with blas_threads.limit(1):
         for model in _models().values():
-            model.partial_fit(X[:256])  # compiles
+            model.partial_fit(X[:256])  # fills the caches
         timings = round_robin(jobs, 1 if quick else 3)
         rows = {
             name: {

@@ -5,15 +5,15 @@ Data
     (3e3 with ``--quick``), Poisson, Gamma or Gaussian noise to match the loss; 500 more samples of
     the same components are held out.
 Settings
-    One and the same start for all, one BLAS thread. *online fast*: the default, batches of 40,
+    The same initial components for all, one BLAS thread. *online fast*: the default, batches of 40,
     three passes. *sklearn*: ``MiniBatchNMF`` with batches of 40, also with ``fresh_restarts``, and
     of 1024 (its default), ``NMF`` multiplicative and, for squared l2, by coordinate descent too,
     which is its default; all without early stop, with constant codes of the right size to begin
-    with, fitted anew for each of 1, 2, 5, 10, ... rounds until 20 s are up (5 s with
+    with, fitted again for each of 1, 2, 5, 10, ... rounds until 20 s are up (5 s with
     ``--quick``).
 Measure
     Mean loss of the held-out samples, their codes found to 1e-4 with the components of that
-    time; the clock stands while components are stored.
+    time; the time to store components is not counted.
 Claim
     Ours is ahead of scikit-learn when it has ended, and when scikit-learn has.
 """
@@ -56,7 +56,7 @@ def _curves(loss: str, n: int, budget: float) -> dict[str, Any]:
     X = synthetic.nmf_with_noise(n + HELD_OUT, F, K, noise=NOISES[loss], random_state=0).X
     first = np.random.default_rng(1).random((K, F))
     model = OnlineNMF(K, loss=loss, batch_size=BATCH, epochs=3, init=first, random_state=0)
-    model.fit(X[:200])  # compiles
+    model.fit(X[:200])  # fills the caches
     recorder = record(model, X[:n], budget)
     found = {OURS: {"seconds": recorder.times, "held_out": rated(loss, recorder.components, X[n:])}}
     for name, peer in _peers(loss):

@@ -12,17 +12,17 @@ Settings
     after a warm-up. The settings of each method are in ``benchmarks/peers/`` and in the JSON:
     the library's defaults, and where we found a better setting that one too. A target is held
     against every setting, so that none is met by a poor choice for the peer. Wall time counts;
-    where *cpu x*, the ratio of processor times, tells another story, other jobs disturbed the
+    where *cpu x*, the ratio of processor times, differs from it, other jobs disturbed the
     run. A method that would take more than 60 s is timed once on a tenth of the data or less
     (marked ~); its PSNR is that after so few samples.
 Quality
     PSNR against the clean data over the first 4000 samples, in two ways. *own*: the better of
     the library's transform and exact nonnegative least squares. *robust*: the same robust
-    encoder for everybody's components (ours, with the best of four weights for each), which
-    tells how good the components themselves are.
+    encoder for the components of all (ours, with the best of four weights for each), which
+    rates the components alone.
 As good
     Processor seconds after which our components (same precision) are as good as the peer's at
-    its end, by *robust*. No target is held against it.
+    its end, by *robust*. No target refers to it.
 Note
     A large lambda1 of SPAMS leaves few codes that are not zero, and gensim's defaults leave the
     codes after few steps. *robust* codes make up for outliers that a library's own would follow.

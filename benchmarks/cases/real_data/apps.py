@@ -11,7 +11,7 @@ Settings
     the number of topics (5), of archetypes (17, and 65 % of
     their entries, as in [A] 5.4). *separate*: both methods; masks of the films at the outlined
     frames (the nearest frame of the stream at the buffet; in the hall they follow the clip),
-    outlines reduced to the size of the frames. *MOG2*: OpenCV's, as it comes, over the same frames
+    outlines reduced to the size of the frames. *MOG2*: OpenCV's, default, over the same frames
     in the same order, shadows not counted as people and counted. *denoise*: 1200 faces, noise of
     setting 1 of [O], Table I. *track*: 10 % of the known entries hidden, scattered and in blocks of
     a day. *throughput*: 400 generated frames of 144 x 176 as mp4.
@@ -182,7 +182,7 @@ def _throughput(place: Path, quick: bool) -> dict[str, float]:
     frames = np.rint(255 * scene.frames).astype(np.uint8).reshape(n, *shape)
     with film(place / "street.mp4", shape, 25.0) as writer:
         writer.write(frames)
-    apps.separate(place / "street.mp4", place / "warm", epochs=1)  # compiles
+    apps.separate(place / "street.mp4", place / "warm", epochs=1)  # fills the caches
     found: dict[str, float] = {"frames": n}
     for name, clock in (("", time.perf_counter), (" of processor time", time.process_time)):
         whole, alone = [], []

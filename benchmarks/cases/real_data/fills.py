@@ -10,9 +10,9 @@ Settings
 Measure
     Root mean square error over the hidden entries, over that of the mean of each column. *best
     fit*: the low-rank part of ``decompose``, whose codes have the least loss over what was
-    observed. *likely*: ``fill``, whose codes are held to their usual size.
+    observed. *likely*: ``fill``, whose codes have a Gaussian prior estimated from the data.
 Claim
-    Likely codes are no worse than those that fit best, everywhere, and below 1.5 times the error
+    Likely codes are nowhere worse than those that fit best, and below 1.5 times the error
     of the column mean.
 Picture
     ``docs/images/fills.png`` (``results/quick/`` with ``--quick``): digits of which 80 % are hidden
@@ -130,7 +130,7 @@ def report(result: dict[str, Any]) -> str:
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
-    """Return what likely codes buy, and where low rank tells less than the mean."""
+    """Compare likely codes with those of the best fit, and low rank with the mean."""
     rows = result["rows"]
     pairs = [pair for row in rows for pair in row["errors"].values()]
     sparse = [
@@ -139,7 +139,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         if row["share"] == 0.8 and row["data"] != "traffic"
         for _, likely in row["errors"].values()
     ]
-    wild = [
+    poor = [
         f"{name}, {row['data']}, {row['share']:.0%} missing, K = {row['K']}: {likely:.3g}"
         for row in rows
         for name, (_, likely) in row["errors"].items()
@@ -152,15 +152,15 @@ def findings(result: dict[str, Any]) -> list[Finding]:
             all(likely <= best for best, likely in pairs),
         ),
         Finding(
-            "With 80 % missing low rank tells less than the mean of a column in air and digits: of "
-            "the 13 columns of air two or three entries a sample are left. The least error there "
+            "With 80 % missing, low rank is worse than the mean of a column in air and digits: of "
+            "the 13 columns of air, two or three entries per sample remain. The least error there "
             f"is {min(sparse):.2f} times that of the mean.",
             min(sparse) > 1.0,
         ),
         Finding(
-            f"{len(wild)} of {len(pairs)} fills are worse than {MOST} times the mean "
-            f"({'; '.join(wild)}): components lie where the samples that use them have gaps, and "
-            "no codes help against that.",
-            0 < len(wild) <= 3,
+            f"{len(poor)} of {len(pairs)} fills are worse than {MOST} times the mean "
+            f"({'; '.join(poor)}): components have large entries where the samples that use them "
+            "have gaps, and no choice of codes can correct that.",
+            0 < len(poor) <= 3,
         ),
     ]

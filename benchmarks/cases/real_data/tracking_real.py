@@ -16,7 +16,7 @@ Measure
     and in miles an hour (traffic); the mean over seeds.
 Claim
     The best rank of ``PetrelsADMM`` or ``RobustMatrixCompletion`` is ahead of the column mean;
-    and of interpolation, where the data allow: not where neighbours in time tell almost all.
+    and of interpolation, except where neighbours in time almost determine an entry.
 Note
     Interpolation knows of time, which a subspace does not.
 """
@@ -128,11 +128,12 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         single, blocks = (_bests(rows[name, pattern]) for pattern in ("scattered", "blocks"))
         found.append(
             Finding(
-                f"{name.capitalize()}, RMSE in {unit}: of single entries neighbours in time tell "
-                f"more than other columns ({single['interpolation']:.2f} by interpolation, "
-                f"{single['ours']:.2f} by the best of ours, {single['column mean']:.2f} by the "
-                f"mean); of blocks other columns do ({blocks['interpolation']:.2f}, "
-                f"{blocks['ours']:.2f}, {blocks['column mean']:.2f}).",
+                f"{name.capitalize()}, RMSE in {unit}: for single entries, neighbours in time "
+                "predict better than other columns "
+                f"({single['interpolation']:.2f} by interpolation, {single['ours']:.2f} by the "
+                f"best of ours, {single['column mean']:.2f} by the mean); for blocks, other "
+                f"columns do ({blocks['interpolation']:.2f}, {blocks['ours']:.2f}, "
+                f"{blocks['column mean']:.2f}).",
                 single["interpolation"] < single["ours"] < single["column mean"]
                 and blocks["ours"] < min(blocks["interpolation"], blocks["column mean"]),
             )
@@ -141,8 +142,8 @@ def findings(result: dict[str, Any]) -> list[Finding]:
     found.append(
         Finding(
             f"Least squares without outliers, LRGeomCG at its best rank, is ahead of the best of "
-            f"ours in {sum(lower)} of {len(lower)}: what is rare, such as congestion, is an "
-            "outlier to a robust method.",
+            f"ours in {sum(lower)} of {len(lower)}: rare events, such as congestion, are "
+            "outliers to a robust method.",
             sum(lower) > len(lower) / 2,
         )
     )

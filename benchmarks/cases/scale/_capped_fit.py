@@ -52,7 +52,7 @@ def _serve(order: dict[str, Any]) -> dict[str, Any]:
     stream = streams.open(order["path"])
     size = order["options"].pop("batch_size")
     model = RobustOnlineNMF(**order["options"])
-    model.partial_fit(next(stream.batches(size)).X)  # loads and compiles
+    model.partial_fit(next(stream.batches(size)).X)  # loads what is loaded once
     cap = order["cap"] if order["spare"] is None else _private("VmData") + order["spare"]
     resource.setrlimit(resource.RLIMIT_DATA, (cap, cap))
     refused, peak = False, 0

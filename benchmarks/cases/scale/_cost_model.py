@@ -1,7 +1,7 @@
 """What a sample should cost, and the fastest that this machine can go.
 
 A cost model counts the leading products of a sample, or the numbers that are kept, up to a factor:
-its slope in a log-log plot is what a measured curve is held against. The limits are measured:
+its slope in a log-log plot is compared with that of a measured curve. The limits are measured:
 products of matrices at the peak of BLAS, and arrays that come from memory and go back.
 """
 

@@ -36,7 +36,7 @@ EFFICIENCY = 0.8
 # What tasks, keys and counts may add to the arrays of a round, as a share of them.
 OVERHEAD = 0.05
 MB = 1e6
-# Set by Dask, so that workers give freed memory back at once, and get it anew page by page.
+# Set by Dask, so that workers return freed memory at once, and request it again page by page.
 KEEPING = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
 
 

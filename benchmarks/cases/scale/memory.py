@@ -32,7 +32,7 @@ MB = 1e6
 def run(quick: bool) -> dict[str, Any]:
     """Learn from the stream twice, and note memory at each mark."""
     marks = MARKS[:-1] if quick else MARKS
-    _learn((400,), lambda model: None)  # compiles, and loads what is loaded once
+    _learn((400,), lambda model: None)  # loads what is loaded once
     resident = _learn(marks, lambda model: {"resident": _resident() / MB})
     tracemalloc.start()
     traced = _learn(marks, _traced)

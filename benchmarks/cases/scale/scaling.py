@@ -12,12 +12,12 @@ Settings
     and again, up to 65536 (4096 with ``--quick``).
 Measures
     Processor time of a batch, the least of several, divided by its samples; pickled size of the
-    estimator, without the trackers' diary of drift, which keeps 4096 entries and is full after
+    estimator, without the trackers' history of drift, which keeps 4096 entries and is full after
     131072 samples. *slope*: of the logarithm against that of F or K over the upper half of the
-    range; *model*: the same of the cost model (``benchmarks/_cost_model.py``), the dashed lines.
-    *growth*: time and size at the last N divided by those at the first. *x limit*: for
-    ``RobustOnlineNMF`` time of a batch divided by that of its least products at the peak of BLAS;
-    for row-wise recursive least squares time of a sample divided by that of moving the state
+    range; *model*: the same of the cost model (``benchmarks/cases/scale/_cost_model.py``), the
+    dashed lines. *growth*: time and size at the last N divided by those at the first. *x limit*:
+    for ``RobustOnlineNMF`` time of a batch divided by that of its least products at the peak of
+    BLAS; for row-wise recursive least squares time of a sample divided by that of moving the state
     through memory once.
 Claim
     Time and size grow with F and K no faster than the model, up to 0.25 in the slope; neither time
@@ -114,7 +114,7 @@ def _cost(name: str, turns: int, F: int, K: int, B: int) -> tuple[float, int]:
 
 
 def _along(name: str, plan: dict[str, Any]) -> dict[str, Any]:
-    """Return time of a sample and size of the model after so many samples."""
+    """Return the time per sample and the size of the model after a number of samples."""
     model, X = _fresh(name, 2048, plan["base"]["F"], plan["base"]["K"])
     seconds, sizes, observed, latest = [], [], 0, []
     for until in plan["N"]:

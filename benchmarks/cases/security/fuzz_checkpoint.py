@@ -1,4 +1,4 @@
-"""Damaged and hostile checkpoints are refused: no crash, no wrong array, no code, no hunger.
+"""Damaged and hostile checkpoints are rejected: no crash, no wrong array, no code, bounded memory.
 
 Claim
     Whatever is in a file, ``load``, ``read_manifest`` and ``verify`` of ``thalweg.checkpoint``
@@ -10,7 +10,7 @@ Data
     that the change gets past them: texts and values of the header, the table of the arrays, their
     bytes, and headers that swell when they are parsed.
 Settings
-    A file is a crash if anything but a checkpoint or an error of the library comes out; a miss if
+    A file is a crash if the result is neither a checkpoint nor an error of the library; a miss if
     it was changed blindly and read all the same; a hang after 2 s on the processor, traced. Memory
     is the peak that tracemalloc sees, less 256 kB, in multiples of the file's size; the bound is
     64, since an empty list takes 3 bytes as text and 64 as an object, once as JSON and once as a
@@ -74,7 +74,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def fuzz(n_files: int, seed: int) -> dict[str, Any]:
-    """Return what became of so many changed files."""
+    """Return the outcomes of a number of changed files."""
     warnings.simplefilter("ignore")
     chance, watch = random.Random(seed), Watch()
     with tempfile.TemporaryDirectory() as folder:

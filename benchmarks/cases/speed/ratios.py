@@ -1,11 +1,11 @@
 """How long the main steps take, in units of a NumPy transcription of the same work.
 
 Data
-    Small and generated, the same with ``--quick``: the ratios guard against slowdowns that nobody
-    meant. ``tests/test_benchmarks.py`` measures them anew, and fails where one is ten times what
-    is stored here.
+    Small and generated, the same with ``--quick``: the ratios guard against unintended
+    slowdowns. ``tests/test_benchmarks.py`` measures them again, and fails where one is ten times
+    the value stored here.
 Settings
-    One BLAS thread. Each step takes turns with its transcription, both compiled and warm: what one
+    One BLAS thread. Each step takes turns with its transcription, both warm: what one
     would write with arrays. *robust*: ``RobustOnlineNMF``, F = 100, K = 10, 400 samples in batches
     of 40; ten rounds of projected gradients and shrinkage, then one sweep over the atoms. *counts*:
     ``OnlineNMF(loss="kl")``, 200 samples in batches of 50; twenty multiplicative rounds of the
@@ -43,7 +43,7 @@ def run(quick: bool) -> dict[str, Any]:
     with blas_threads.limit(1):
         for name, make in PAIRS.items():
             ours, numpy = make()
-            ours(), numpy()  # compile, and fill the caches
+            ours(), numpy()  # fill the caches
             timed = round_robin({"ours": ours, "numpy": numpy}, TURNS // 3 if quick else TURNS)
             least = {key: min(cpu) for key, (_, cpu, _) in timed.items()}
             found[name] = {**least, "ratio": least["ours"] / least["numpy"]}
@@ -87,7 +87,7 @@ def _codes() -> Pair:
 
 
 def _encode(V: Any, W: Any, rounds: int) -> tuple[Any, Any]:
-    """Return codes and outliers after so many projected gradients."""
+    """Return codes and outliers after a number of projected gradient steps."""
     G, step = W.T @ W, 1.0 / np.linalg.norm(W, 2) ** 2
     H, R = np.zeros((W.shape[1], V.shape[1])), np.zeros_like(V)
     for _ in range(rounds):

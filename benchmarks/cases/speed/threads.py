@@ -25,7 +25,7 @@ from thalweg import RobustNMF, RobustOnlineNMF, synthetic
 
 BATCHES, DTYPES, SOLVERS = (40, 256), ("float64", "float32"), ("fast", "pgd", "admm")
 SOME = 3000
-# Repeated timings of one and the same thing differ by about so much.
+# Repeated timings of the same fit differ by about this share.
 NOISE = 1.03
 
 
@@ -35,7 +35,7 @@ def run(quick: bool) -> dict[str, Any]:
     data = synthetic.nmf_with_outliers(n_samples, 400, 49, random_state=0)
     tasks = _tasks(data.X)
     for task in tasks.values():
-        task(data.X[: 3 * max(BATCHES)])  # compiles
+        task(data.X[: 3 * max(BATCHES)])  # fills the caches
     jobs = {
         f"{name} {threads}": _job(task, data.X, threads)
         for name, task in tasks.items()
@@ -70,11 +70,11 @@ def _tasks(X: Any) -> dict[str, Callable[[Any], Any]]:
         return lambda X: RobustNMF(49, solver=solver, max_iter=8, random_state=0).fit(X[:SOME])
 
     fits = {f"fit, {d}, batches of {b}": fit(d, b) for d in DTYPES for b in BATCHES}
-    twins = {f"RobustNMF, {solver}, {SOME} samples": batch_fit(solver) for solver in SOLVERS}
+    batch = {f"RobustNMF, {solver}, {SOME} samples": batch_fit(solver) for solver in SOLVERS}
     model = _online(40).fit(X)
     # In parts: for arrays as large as X the memory has to be fetched anew now and then.
     decompose = {"decompose": lambda X: [model.decompose(part) for part in np.array_split(X, 10)]}
-    return {**fits, **decompose, **twins}
+    return {**fits, **decompose, **batch}
 
 
 def _online(batch: int) -> RobustOnlineNMF:

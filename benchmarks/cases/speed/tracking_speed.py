@@ -14,13 +14,13 @@ Settings
     again. Methods take turns, the least processor time of 5 turns counts (2 with
     ``--quick``): all of them have one thread, and other jobs disturb it less than wall time.
 Check
-    *apart*: SEP between the subspaces of ``PetrelsADMM`` and of the NumPy twin after 48 frames.
+    *apart*: SEP between the subspaces of ``PetrelsADMM`` and of the NumPy version after 48 frames.
 Claim
     At most 25 us a sample in small; on frames at least 10 times as fast as NumPy, and at most 3
     times as long as the stream.
 Note
     About half of a frame's time is its robust fit, which goes over basis and frame several times
-    beside the one pass over the state, and which the NumPy twin hands to BLAS.
+    besides the one pass over the state. The NumPy version does it by BLAS.
 """
 
 from collections.abc import Callable
@@ -82,14 +82,14 @@ def _frames(turns: int) -> dict[str, Any]:
     for dtype in ("float64", "float32"):
         X = stream.X.astype(dtype)
         model = PetrelsADMM(RANK, init=first.T, random_state=0).partial_fit(X[:48])
-        twin = _Twin(first.astype(dtype))
+        tracker = _NumpyTracker(first.astype(dtype))
         for x in X[:48]:
-            twin.take(x)
-        apart = sep(model.components_, twin.U.T)
+            tracker.take(x)
+        apart = sep(model.components_, tracker.U.T)
         copies = [[array.copy() for array in model.state_.tracker[:3]] for _ in range(COPIES)]
         jobs = {
             "ours": lambda model=model, X=X: model.partial_fit(X[48:]),
-            "numpy": lambda twin=twin, X=X: [twin.take(x) for x in X[48:52]],
+            "numpy": lambda tracker=tracker, X=X: [tracker.take(x) for x in X[48:52]],
             "stream": lambda copies=copies: [_scale(arrays) for arrays in copies],
             "cached": lambda copies=copies: [_scale(copies[0]) for _ in range(COPIES)],
         }
@@ -114,20 +114,20 @@ def _scale(arrays: list[Any]) -> None:
         array *= array.dtype.type(0.9999)
 
 
-class _Twin:
+class _NumpyTracker:
     """PETRELS-ADMM on full samples, step by step with arrays: what one would write in NumPy."""
 
     def __init__(self, U: Any, forgetting: float = 0.9999) -> None:
         self.U, self.P = U.copy(), None
-        self.forgetting, self.knee, self.limit = forgetting, 0.5, 2.5
+        self.forgetting, self.threshold, self.limit = forgetting, 0.5, 2.5
         self.scales: list[float] = []
         self.noise, self.weight, self.sizes = 0.0, 0.0, []
 
     def take(self, x: Any) -> None:
         """Fit, reject, and let the rows learn."""
         listening = len(self.scales) < LISTEN
-        knee = 1e-2 * np.median(np.abs(x)) if listening else self.knee * self.noise
-        w = self._huber(x, knee)
+        threshold = 1e-2 * np.median(np.abs(x)) if listening else self.threshold * self.noise
+        w = self._huber(x, threshold)
         r = x - self.U @ w
         if listening:
             self.scales.append(1.4826 * float(np.median(np.abs(r))))
@@ -144,20 +144,20 @@ class _Twin:
         self._hear(float(np.sum(r[clean] ** 2)), spare)
         self._learn(x, w, clean)
 
-    def _huber(self, x: Any, knee: float) -> Any:
+    def _huber(self, x: Any, threshold: float) -> Any:
         """Three steps of reweighted least squares, then Newton's until no entry changes sides."""
         U, w = self.U, np.zeros(self.U.shape[1], self.U.dtype)
         sides = np.full(len(x), 2)
         for round_ in range(60):
             r = x - U @ w
-            beyond = np.abs(r) > knee
+            beyond = np.abs(r) > threshold
             now = np.where(beyond, np.sign(r), 0)
             if round_ > 3 and np.array_equal(now, sides):
                 break
             sides = now
-            far = knee / np.maximum(np.abs(r), knee) if round_ < 3 else ~beyond
+            far = threshold / np.maximum(np.abs(r), threshold) if round_ < 3 else ~beyond
             weight = np.where(beyond, far, 1).astype(U.dtype)
-            g = U.T @ np.clip(r, -knee, knee).astype(U.dtype)
+            g = U.T @ np.clip(r, -threshold, threshold).astype(U.dtype)
             w = w + np.linalg.solve((U * weight[:, None]).T @ U, g)
         return w
 
@@ -240,7 +240,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         ),
         Finding(
             f"A frame of 25,344 pixels is {min(numpy):.0f} to {max(numpy):.0f} times as fast as "
-            f"the NumPy twin, and takes {min(stream):.1f} to {max(stream):.1f} times as long as "
+            f"the NumPy version, and takes {min(stream):.1f} to {max(stream):.1f} times as long as "
             "reading and writing the state once.",
             min(numpy) >= goals["over_numpy"] and max(stream) <= goals["over_stream"],
         ),

@@ -15,7 +15,7 @@ Measure
     Relative error of the low-rank part that ``decompose`` gives, |L - L^| / |L|, over all entries.
 Claim
     A cell is recovered with an error below 0.02: twice the noise. At intensities 1 and 10
-    ``RobustMatrixCompletion`` recovers the most cells; at 0.1 nobody loses.
+    ``RobustMatrixCompletion`` recovers the most cells; at 0.1 no method recovers more.
 Picture
     ``docs/images/completion_phase.png`` (``results/quick/`` with ``--quick``): white is an error
     of 1e-3 and below, black one of 1 and above.
@@ -81,10 +81,10 @@ def _matrix(intensity: float, missing: float, density: float) -> synthetic.Subsp
 
 def _error(name: str, matrix: synthetic.SubspaceStream, density: float) -> float:
     """Return the error of the low-rank part, the least of the settings of a method."""
-    told = float(np.clip(density, 0.01, LARGEST_SHARE))
+    share = float(np.clip(density, 0.01, LARGEST_SHARE))
     settings: dict[str, list[dict[str, Any]]] = {
         "LRGeomCG": [{"tol": 1e-5, "max_iter": 200}],
-        "RPCAGD": [{"max_iter": 300}, {"max_iter": 300, "outlier_share": told}],
+        "RPCAGD": [{"max_iter": 300}, {"max_iter": 300, "outlier_share": share}],
     }
     errors = []
     for own in settings.get(name, [{}]):

@@ -11,7 +11,7 @@ Data
     paper: 100).
 Settings
     *Fig. 2*: the last 100 samples of a stream, with the basis that ``PetrelsADMM`` has of it.
-    Algorithm 2 as it is meant, written with arrays, since the library's keeps no diary: l1 weight
+    Algorithm 2 as it is meant, written with arrays, since the library's keeps no history: l1 weight
     1 as the authors have it, penalties rho1 = rho2 = 0.1, 0.5, 1 and 1.5, 500 rounds. The paper
     does not say which of its weights is the rho that it varies. *default weight*: that of the
     library, half a noise level. *Fig. 3*: ``PetrelsADMM(2, forgetting=1.0, init="random",
@@ -30,7 +30,8 @@ Claim
     ends below PETRELS with full observations, in SEP and in SE, and takes longer to 0.1.
 Note
     The default solver, Newton's method, does not run the rounds of Algorithm 2. ``PetrelsADMM``
-    has gaps, outliers and 16 samples that only tell the noise, which PETRELS here has not.
+    has gaps, outliers, and 16 samples that it uses only to estimate the noise; PETRELS has none
+    of these here.
 Picture
     ``docs/images/tracking_convergence.png`` (``results/quick/`` with ``--quick``).
 """
@@ -125,11 +126,11 @@ def _shrunk(x: Any, by: float) -> Any:
 
 def _exact(x: Any, observed: Any, U: Any, knee: float) -> Any:
     """Return the codes of the same problem by the library's exact fit."""
-    from thalweg import _kernels
+    from thalweg import _native
     from thalweg._linalg import pack_rows
 
     H, solved = np.zeros((len(x), U.shape[1])), np.zeros(len(x), bool)
-    _kernels.huber_codes(x, observed, pack_rows(U), knee, 60, H, solved)
+    _native.huber_codes(x, observed, pack_rows(U), knee, 60, H, solved)
     return H
 
 
@@ -226,7 +227,7 @@ def _draw(result: dict[str, Any], path: Path) -> None:
         for row, colour in zip(rows, SHADES, strict=True):
             label = f"{row['density']:.0%} outliers"
             change = np.asarray(row["change"])
-            moving = change > 0.0  # the first samples only tell the noise level
+            moving = change > 0.0  # the first samples only serve to estimate the noise
             ax.loglog(_middles()[moving], change[moving], color=colour, lw=2, label=label)
         ax.loglog(_middles(), 1.0 / _middles(), color="#222a33", ls=":", label="1 / t")
         ax.set(title=f"Fig. 3: {snr:g} dB", xlabel="samples")
@@ -361,8 +362,8 @@ def _of_errors(result: dict[str, Any]) -> list[Finding]:
     return [
         Finding(
             f"Fig. 4: `PetrelsADMM` ends {min(below):.0f} to {max(below):.0f} times below PETRELS "
-            "with all entries observed that forgets with 0.98. That is due to the forgetting: of "
-            f"PETRELS with 0.9999 it ends {min(above):.0%} to {max(above):.0%} above.",
+            "with all entries observed and a forgetting factor of 0.98. That is due to the factor: "
+            f"it ends {min(above):.0%} to {max(above):.0%} above PETRELS with 0.9999.",
             min(below) > 1.0 and min(above) > 0.0,
         )
     ]

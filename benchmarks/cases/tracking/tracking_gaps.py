@@ -10,8 +10,8 @@ Settings
     *PetrelsADMM*: defaults, the same everywhere. *Petrels*: the original, with ``forgetting`` of
     0.95, 0.98, 0.99, 0.995 or 0.999. *Petrels, adaptive*: ``step_size="adaptive"``, the paper's
     iPETRELS, with the same. *Grouse*: greedy steps, and constant ones at rates of 0.02, 0.05, 0.1
-    and 0.3. These begin at a random subspace, as they were published. Of each the variant of the
-    lowest final SEP is taken, in each setting anew; *fastest* is the shortest recovery of any.
+    and 0.3. These begin at a random subspace, as they were published. Of each, the variant with the
+    lowest final SEP in a setting counts; *fastest* is the shortest recovery of any.
 Measures
     *final*: SEP after the last sample, the median over seeds. *recovery*: samples from the jump
     on until the median SEP, looked at every 20 samples, stays at 0.1, or at 0.01, or below.

@@ -8,7 +8,7 @@ Settings
     Every tracker has its default parameters, the same in all cells, and sees the stream once.
     *oracle*: ``Petrels(forgetting=0.9999)`` on the stream with its true outliers as gaps.
     *Petrels*: the same without that knowledge. *x 1e-3*, *x 1e3*: ``PetrelsADMM`` on the data in
-    other units, seeds 0 to 2. *authors*: constants, one digit each, and not measured by this case.
+    other units, seeds 0 to 2. *authors*: constants of one digit, not measured by this case.
     They were taken before it, outside this repository, from the authors' published code, with the
     better of two parameter sets, by the same measure on data drawn in the same way. Neither the
     script nor its seeds were kept, so a factor of two says little.
@@ -76,9 +76,9 @@ def _cell(
             noise=noise,
             random_state=seed,
         )
-        told = np.where(stream.outliers == 0, stream.X, np.nan)
+        known = np.where(stream.outliers == 0, stream.X, np.nan)
         plain = {"forgetting": FORGETTING, "random_state": seed}
-        errors["oracle"].append(final(Petrels(2, **plain), stream, told))
+        errors["oracle"].append(final(Petrels(2, **plain), stream, known))
         for name in methods:
             own = plain if name == "Petrels" else {"random_state": seed}
             errors[name].append(final(estimator(name, 2, **own), stream))
@@ -169,7 +169,7 @@ def report(result: dict[str, Any]) -> str:
         cell["median"][OURS] <= min(cell["median"][m] for m in result["methods"][1:-1])
         for cell in result["cells"]
     ]
-    lines.append(f"baselines that know of outliers: {sum(robust)} of {len(robust)} met")
+    lines.append(f"baselines that model outliers: {sum(robust)} of {len(robust)} met")
     return "\n".join(lines)
 
 
@@ -191,7 +191,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         Finding(
             f"It is at or below every baseline in {len(cells) - len(lost)} of {len(cells)} cells. "
             "In the others outliers are at most as large as the noise (absolute, intensity 0.1), "
-            "and plain least squares, `Petrels` that forgets as little, is lowest.",
+            "and plain least squares, `Petrels` with the same forgetting factor, is lowest.",
             weak and all(cell["best_baseline"] == "Petrels" for cell in lost),
         ),
         Finding(
