@@ -31,6 +31,63 @@ def nonnegative_codes(G: Array, C: Array) -> Array:
     return np.array([_best_support(G if np.ndim(G) == 2 else G[s], c) for s, c in enumerate(C)])
 
 
+def smooth_local(Y: Array, weights: Array, steps: Array, parameters: Any) -> tuple[Array, ...]:
+    """Return means, variances and log-likelihoods of l in y = l + e, from the joint normal."""
+    times = np.append(0.0, np.cumsum(steps))
+    found = []
+    for y, w, phi, variance, noise, initial in zip(Y, weights, *parameters, strict=True):
+        C = variance * phi ** np.abs(times[:, None] - times)
+        if phi == 1.0:
+            C = initial + variance * np.minimum(times[:, None], times)
+        seen = w > 0
+        found.append(_conditional(C, seen, y[seen], noise / w[seen]))
+    return tuple(np.array(part) for part in zip(*found, strict=True))
+
+
+def filter_local(Y: Array, weights: Array, steps: Array, parameters: Any) -> tuple[Array, ...]:
+    """Return the same given the entries up to each time: one joint normal for each."""
+    upto = [
+        smooth_local(Y[:, :t], weights[:, :t], steps[: t - 1], parameters)
+        for t in range(1, Y.shape[1] + 1)
+    ]
+    mean, variance = (np.stack([part[i][:, -1] for part in upto], axis=1) for i in (0, 1))
+    return mean, variance, upto[-1][2]
+
+
+def factor_codes(
+    Y: Array, weights: Array, steps: Array, W: Array, noise: Array, phi: Array
+) -> tuple[Array, Array, Array, float]:
+    """Return means, covariances, E h_t h_t+1 and the log-likelihood, from the joint normal."""
+    N, K = len(Y), W.shape[1]
+    times = np.append(0.0, np.cumsum(steps))
+    C = np.zeros((N, K, N, K))
+    for k in range(K):
+        C[:, k, :, k] = phi[k] ** np.abs(times[:, None] - times)
+    C = C.reshape(N * K, N * K)
+    A, seen = np.kron(np.eye(N), W), weights.ravel() > 0
+    errors = (noise / np.where(weights > 0, weights, 1.0)).ravel()[seen]
+    S = A[seen] @ C @ A[seen].T + np.diag(errors)
+    gain, y = np.linalg.solve(S, A[seen] @ C).T, Y.ravel()[seen]
+    mean, posterior = (gain @ y).reshape(N, K), C - gain @ A[seen] @ C
+    blocks = posterior.reshape(N, K, N, K)
+    lagged = [
+        [blocks[t, k, t + 1, k] + mean[t, k] * mean[t + 1, k] for k in range(K)]
+        for t in range(N - 1)
+    ]
+    return mean, np.array([blocks[t, :, t] for t in range(N)]), np.array(lagged), _log_normal(y, S)
+
+
+def _conditional(C: Array, seen: Array, y: Array, noise: Array) -> tuple[Array, Array, float]:
+    """Return the moments of x ~ N(0, C) given y = x[seen] + noise, and the log density of y."""
+    S = C[np.ix_(seen, seen)] + np.diag(noise)
+    gain = np.linalg.solve(S, C[seen]).T
+    return gain @ y, np.diag(C - gain @ C[seen]), _log_normal(y, S)
+
+
+def _log_normal(y: Array, S: Array) -> float:
+    return float(-0.5 * (np.linalg.slogdet(2.0 * np.pi * S)[1] + y @ np.linalg.solve(S, y)))
+
+
 def _best_support(G: Array, c: Array) -> Array:
     K = len(c)
     best, least = np.zeros(K), 0.0

@@ -18,7 +18,7 @@ __all__ = ["setup"]
 ORDER = (
     *("estimators", "baselines", "streams", "checkpoint", "metrics", "synthetic", "report", "apps"),
     *("distributed", "divergences", "prox", "solvers", "encoders", "updates", "trackers"),
-    *("completion", "archetypes", "errors"),
+    *("completion", "dynamics", "archetypes", "errors"),
 )
 HEAD = """{title}
 {line}

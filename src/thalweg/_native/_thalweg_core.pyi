@@ -1474,3 +1474,218 @@ def sparse_kl_codes(
 
     rows are data, indices and indptr of the sparse matrix of samples v (CSR). loss is set to the divergence, negative where the duality gap stayed above tol.
     """
+
+@overload
+def smooth_local(
+    Y: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    steps: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    initial: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    mean: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    spread: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    log_likelihood: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")
+    ],
+) -> None: ...
+@overload
+def smooth_local(
+    Y: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    steps: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    initial: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    spread: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    log_likelihood: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")
+    ],
+) -> None:
+    """Set mean and variance of a process in each row of Y given the row."""
+
+@overload
+def filter_local(
+    Y: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    steps: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    initial: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    mean: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    spread: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    log_likelihood: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")
+    ],
+) -> None: ...
+@overload
+def filter_local(
+    Y: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    steps: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    initial: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    spread: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    log_likelihood: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")
+    ],
+) -> None:
+    """
+    Set mean and variance of a process in each row of Y given the row up to an entry.
+    """
+
+@overload
+def learn_local(
+    Y: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    steps: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    initial: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    least_noise: float,
+    log_likelihood: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")
+    ],
+) -> None: ...
+@overload
+def learn_local(
+    Y: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    steps: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    initial: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    least_noise: float,
+    log_likelihood: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")
+    ],
+) -> None:
+    """Improve phi, variance and noise of the process in each row of Y by EM."""
+
+@overload
+def factor_codes(
+    Y: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    steps: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    loadings: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    noise: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    smoothed: bool,
+    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    covariance: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None, None), order="C", device="cpu")
+    ],
+    lagged: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+) -> float: ...
+@overload
+def factor_codes(
+    Y: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    weights: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    steps: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    loadings: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    noise: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    smoothed: bool,
+    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    covariance: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None, None), order="C", device="cpu")
+    ],
+    lagged: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+) -> float:
+    """Set the moments of autoregressive codes; return the log-likelihood."""
+
+def learn_phi(
+    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    covariance: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None, None), order="C", device="cpu")
+    ],
+    lagged: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    steps: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+) -> None:
+    """
+    Set each phi to the maximum of the expected log-likelihood of the codes.
+    """

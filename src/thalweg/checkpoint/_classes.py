@@ -13,7 +13,10 @@ from thalweg.checkpoint._format import Fault
 __all__ = ["component", "component_name", "estimators", "record", "record_name"]
 
 # Packages of components (frozen dataclasses with a name), and packages with NamedTuples.
-_ROOMS = ("prox", "divergences", "solvers", "encoders", "updates", "trackers", "completion")
+_ROOMS = (
+    *("prox", "divergences", "solvers", "encoders", "updates", "trackers", "completion"),
+    "dynamics",
+)
 _RECORDS = (*_ROOMS, "archetypes", "learning", "estimators")
 
 

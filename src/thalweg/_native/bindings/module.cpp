@@ -96,4 +96,5 @@ NB_MODULE(_thalweg_core, m) {
     bind_archetypes(m);
     bind_noise(m);
     bind_sparse_kl(m);
+    bind_dynamics(m);
 }

@@ -18,5 +18,6 @@ void bind_approximation(nanobind::module_& m);
 void bind_archetypes(nanobind::module_& m);
 void bind_noise(nanobind::module_& m);
 void bind_sparse_kl(nanobind::module_& m);
+void bind_dynamics(nanobind::module_& m);
 
 }  // namespace thalweg
