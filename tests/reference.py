@@ -77,6 +77,29 @@ def factor_codes(
     return mean, np.array([blocks[t, :, t] for t in range(N)]), np.array(lagged), _log_normal(y, S)
 
 
+def learn_local(y: Array, weights: Array, steps: Array) -> float:
+    """Return the largest log-likelihood of a series over a grid of phi and noise / variance."""
+    times, seen = np.append(0.0, np.cumsum(steps)), weights > 0
+    lags, best = np.abs(times[:, None] - times), -inf
+    for phi, ratio in product(np.linspace(0.02, 0.98, 25), np.geomspace(1e-2, 1e2, 25)):
+        S = (phi**lags)[np.ix_(seen, seen)] + np.diag(ratio / weights[seen])
+        variance = y[seen] @ np.linalg.solve(S, y[seen]) / seen.sum()
+        best = max(best, _log_normal(y[seen], variance * S))
+    return best
+
+
+def learn_phi(mean: Array, covariance: Array, lagged: Array, steps: Array) -> Array:
+    """Return the phi of each code with the largest expected log-likelihood, out of a grid."""
+    grid = np.linspace(0.001, 0.999, 999)
+    second = np.square(mean) + np.diagonal(covariance, axis1=1, axis2=2)
+    found = []
+    for x, xy in zip(second.T, lagged.T, strict=True):
+        a = grid[:, None] ** steps
+        squares = (x[1:] - 2 * a * xy + a**2 * x[:-1]) / (1 - a**2)
+        found.append(grid[np.argmin((squares + np.log(1 - a**2)).sum(axis=1))])
+    return np.array(found)
+
+
 def _conditional(C: Array, seen: Array, y: Array, noise: Array) -> tuple[Array, Array, float]:
     """Return the moments of x ~ N(0, C) given y = x[seen] + noise, and the log density of y."""
     S = C[np.ix_(seen, seen)] + np.diag(noise)

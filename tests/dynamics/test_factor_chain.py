@@ -65,6 +65,15 @@ def test_the_posterior_density_of_em_never_falls(equal: bool, follow: bool) -> N
     assert (p.phi > 0).all() == follow
 
 
+@pytest.mark.parametrize("equal", [False, True])
+def test_phi_has_the_largest_expected_likelihood(equal: bool) -> None:
+    Y, weights, steps, p = samples(60, equal=equal)
+    p = p._replace(phi=np.array([0.9, 0.7, 0.5]))
+    moments = chain.smooth_codes(Y, weights, steps, p)
+    found = chain.improve_factors(Y, weights, steps, p, moments).phi
+    np.testing.assert_allclose(found, reference.learn_phi(*moments[:3], steps), atol=2e-3)
+
+
 def test_variances_of_the_low_rank_part() -> None:
     Y, weights, steps, p = samples()
     P = chain.smooth_codes(Y, weights, steps, p).covariance

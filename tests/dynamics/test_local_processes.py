@@ -75,6 +75,18 @@ def test_the_likelihood_of_em_never_falls(equal: bool, walk: bool) -> None:
 
 
 @pytest.mark.parametrize("equal", [False, True])
+def test_em_finds_the_largest_likelihood(equal: bool) -> None:
+    Y, weights, steps, _ = series(4, 60, equal=equal)
+    Y = np.cumsum(Y, axis=1) * 0.3 + Y
+    start = local.initial_parameters(Y, weights, steps)
+    found, _ = local.learn_local(Y, weights, steps, start, 60)
+    best = [reference.learn_local(y, w, steps) for y, w in zip(Y, weights, strict=True)]
+    assert (
+        local.smooth_local(Y, weights, steps, found).log_likelihood > np.array(best) - 0.1
+    ).all()
+
+
+@pytest.mark.parametrize("equal", [False, True])
 def test_em_finds_the_parameters(equal: bool) -> None:
     rng, N = np.random.default_rng(3), 4000
     steps = np.ones(N - 1) if equal else rng.choice([0.5, 1.0, 3.0], N - 1)

@@ -20,7 +20,7 @@ _NORMAL_IQR = 1.349
 # for the mean and scale of a column: practically never exceeded by normal noise.
 _FAR = 8.0
 # Threshold of the first half of the iterations, when outliers still enlarge the noise.
-# constants.md
+# tests: dynamics/test_autoregressive_factors.py
 _FIRST_THRESHOLD = 2.5
 # Rounds of reweighting, and iterations of EM in each, of the local processes.
 _LOCAL_ROUNDS, _LOCAL_ITERATIONS = 4, 2
