@@ -72,8 +72,10 @@ class CompletionEstimator(Factorization):
             warn_max_iter(self, f"{self._criterion} less than tol={self.tol:g}")
         return filled(X, (found.U @ found.H).T)
 
-    def _solve(self, X: Any) -> Completed:
-        method, K = self._method(), check_count("n_components", self.n_components)
+    def _solve(self, X: Any, rank: int | None = None) -> Completed:
+        """Fit the model, of this rank if it is given."""
+        method = self._method()
+        K = check_count("n_components", self.n_components) if rank is None else rank
         batch = as_batch(X)
         with few_threads(X.shape[1], K, X.shape[0], self.n_jobs):
             found = method.complete(batch.V, batch.observed, K, generator(self.random_state))

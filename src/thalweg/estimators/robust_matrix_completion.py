@@ -1,12 +1,29 @@
 """Robust completion of a whole matrix, as an estimator."""
 
-from typing import Any
+import warnings
+from typing import Any, Self
 
-from thalweg._checks import check_count, check_tol
+import numpy as np
+from scipy import sparse
+from scipy.special import erfinv
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from thalweg._checks import check_count, check_tol, generator
+from thalweg._rooms import resolve
+from thalweg._threads import few_threads
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed, Completion
+from thalweg.dynamics import Dynamics, Expected
+from thalweg.dynamics.gaps import gap_lengths
 from thalweg.encoders import Encoder
+from thalweg.errors import ParameterError
 from thalweg.estimators._completion import CompletionEstimator
+from thalweg.estimators._times import check_bounds, check_interval, check_times
+from thalweg.estimators.base import rollback_on_error, warn_max_iter
+from thalweg.estimators.validation import check_data, filled
+from thalweg.learning.batches import as_batch
+from thalweg.learning.dynamic_completion import RANKS, Choice, choose, static_rank
 from thalweg.learning.robust_completion import Alternation, code_size, encoder_at
 from thalweg.trackers.noise_scale import truncated_noise_scale
 from thalweg.trackers.petrels_admm import PetrelsADMMTracker
@@ -24,22 +41,37 @@ class RobustMatrixCompletion(CompletionEstimator):
     entries. Outliers may have any size. They must be fewer than about half of the observed
     entries, or somewhat more if they are no larger than the signal.
 
+    With ``dynamics`` the rows are consecutive in time, and :meth:`fill` uses the model
+    ``X = centre + season + codes @ loadings + local + outliers + noise``, where codes and the local
+    deviation of each feature are autoregressions: see
+    :class:`thalweg.dynamics.autoregressive_factors.AutoregressiveFactors`. Then fills have standard
+    errors and intervals, and :meth:`forecast` continues the table. ``components_``,
+    :meth:`transform` and :meth:`decompose` are those of the model without time.
+
     Parameters
     ----------
     n_components : int, default=2
-        Rank of the low-rank part.
+        Rank of the low-rank part. Or "auto": it is chosen by hidden entries, and may be 0 for the
+        model in time.
     huber_threshold : float, default=0.5
         Huber threshold of the robust fit (the weight of the l1 norm of the outliers), in units of
         the noise scale.
     threshold : float, default=2.5
         Residual beyond which an entry is an outlier, in units of the noise scale.
+    dynamics : None, "auto" or Dynamics, default=None
+        Model in time. "auto" decides by hidden entries, in a pattern like that of the gaps, whether
+        time helps, and about season and outliers. None takes rows for independent.
+    bounds : None, "auto" or pair, default=None
+        Lower and upper bounds of fills: two numbers, or two arrays with an entry per feature.
+        "auto" fills features without negative entries nonnegatively, and those without positive
+        ones nonpositively.
     tol : float, default=1e-4
         The fit stops when an iteration rotates the subspace by at most this angle, in radians.
         0 runs all ``max_iter`` iterations.
     max_iter : int, default=10
         Maximum number of iterations.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the initial subspace.
+        Seed of the initial subspace, and of hidden entries.
     n_jobs : int or None, default=None
         Number of threads, with the meaning of scikit-learn: None is 1 unless a
         ``joblib.parallel_config`` says otherwise, -1 all cores. Results do not depend on it.
@@ -55,6 +87,15 @@ class RobustMatrixCompletion(CompletionEstimator):
         Median squared norm of the codes: the prior variance of codes with few observed entries.
     outlier_share_ : float
         Share of outliers among the observed entries.
+    choice_ : Choice
+        With ``dynamics``: the candidates, their errors on hidden entries, and the calibration of
+        errors by length of gap.
+    dynamics_ : Dynamics
+        With ``dynamics``: the model in time.
+    dynamic_state_ : NamedTuple
+        With ``dynamics``: its parameters.
+    bounds_ : tuple of two arrays, or None
+        Bounds of fills.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -73,16 +114,31 @@ class RobustMatrixCompletion(CompletionEstimator):
     >>> model = RobustMatrixCompletion(2, random_state=0).fit(X)
     >>> bool(np.allclose(model.decompose(X).low_rank, clean, atol=1e-2))
     True
+
+    A table in time, filled with standard errors and continued:
+
+    >>> times = np.arange(200.0)
+    >>> X = np.outer(np.sin(times / 9), [1.0, 2.0, -1.0]) + 0.1 * rng.normal(size=(200, 3))
+    >>> gaps = X.copy()
+    >>> gaps[50:60, 0] = np.nan
+    >>> model = RobustMatrixCompletion("auto", dynamics="auto", random_state=0).fit(gaps)
+    >>> values, std = model.fill(gaps, return_std=True)
+    >>> bool((np.abs(values - X)[50:60, 0] < 4 * std[50:60, 0]).all())
+    True
+    >>> model.forecast(5).shape
+    (5, 3)
     """
 
     _criterion = "the subspace rotated by"
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: Any = 2,
         *,
         huber_threshold: float = 0.5,
         threshold: float = 2.5,
+        dynamics: Any = None,
+        bounds: Any = None,
         tol: float = 1e-4,
         max_iter: int = 10,
         random_state: Any = None,
@@ -91,10 +147,232 @@ class RobustMatrixCompletion(CompletionEstimator):
         self.n_components = n_components
         self.huber_threshold = huber_threshold
         self.threshold = threshold
+        self.dynamics = dynamics
+        self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, *, times: Any = None) -> Self:
+        """Learn from all samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data; ``NaN`` marks missing entries.
+        y : ignored
+            Present for scikit-learn.
+        times : array-like of shape (n_samples,) or None, default=None
+            Increasing times of the rows, numbers or dates; used with ``dynamics``. Rows that are
+            left out are gaps. None counts rows.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit(X, times)
+        return self
+
+    def complete(self, X: Any, *, times: Any = None) -> Array:
+        """Learn from all samples, and return them with missing entries filled.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data; ``NaN`` marks missing entries.
+        times : array-like of shape (n_samples,) or None, default=None
+            Increasing times of the rows; used with ``dynamics``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            X at observed entries. Elsewhere the low-rank part with the codes of the fit, or with
+            ``dynamics`` the result of :meth:`fill`.
+        """
+        checked, found = self._fit(X, times)
+        if self._in_time():
+            values: Array = self.fill(checked, times=times)
+            return values
+        return self._bounded(filled(checked, (found.U @ found.H).T), checked)
+
+    def fill(
+        self, X: Any, *, times: Any = None, return_std: bool = False, interval: Any = None
+    ) -> Any:
+        """Return X with missing entries filled; the model is not changed.
+
+        Without ``dynamics`` each row is filled by itself. With ``dynamics``, a missing entry has
+        its expected value given all observed entries of X, before and after it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data with the features of the training data; ``NaN`` marks missing entries.
+        times : array-like of shape (n_samples,) or None, default=None
+            Increasing times of the rows, as those of ``fit``. None counts rows from 0.
+        return_std : bool, default=False
+            Whether to return standard errors, which needs ``dynamics``.
+        interval : float or None, default=None
+            Level of intervals, such as 0.9, which need ``dynamics``. They are calibrated by hidden
+            entries (split conformal prediction), by length of gap and feature.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), or tuple of such arrays
+            X at observed entries, and the fills elsewhere; then the standard errors, which are 0 at
+            observed entries; then lower and upper ends of the intervals.
+        """
+        level = check_interval(interval)
+        check_is_fitted(self)
+        if not hasattr(self, "dynamics_"):
+            if return_std or level is not None:
+                raise ParameterError(
+                    "return_std and interval must be False and None without dynamics, got "
+                    f"{return_std!r} and {interval!r}. Set dynamics='auto'."
+                )
+            rows = check_data(self, X, reset=False)
+            return self._bounded(super().fill(X), rows)
+        rows = _dense(check_data(self, X, reset=False))
+        found = self._expected(rows, check_times(times, len(rows)))
+        gaps = np.isnan(rows)
+        lengths, calibration = gap_lengths(gaps), self.choice_.calibration
+        values = self._clip(found.mean)
+        std = found.std * calibration.std_factor(lengths)
+        results = [values]
+        if return_std:
+            results.append(np.where(gaps, std, 0.0))
+        if level is not None:
+            half = found.std * calibration.interval_factor(level, lengths)
+            results += [self._clip(found.mean - half), self._clip(found.mean + half)]
+        n_plain = 2 if return_std else 1
+        for i, part in enumerate(results):
+            if i == 0 or i >= n_plain:
+                part = np.where(gaps, part, rows)
+            results[i] = part.astype(rows.dtype, copy=False)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def forecast(self, steps: Any, *, return_std: bool = False, interval: Any = None) -> Any:
+        """Continue the table of the fit.
+
+        Parameters
+        ----------
+        steps : int or array-like of times
+            Number of rows, at the median step of the table; or increasing times after the last row,
+            in the units of the times of ``fit``.
+        return_std : bool, default=False
+            Whether to return standard deviations.
+        interval : float or None, default=None
+            Level of intervals, for normal errors.
+
+        Returns
+        -------
+        array of shape (n_steps, n_features), or tuple of such arrays
+            Expected values; then standard deviations; then lower and upper ends of the intervals.
+        """
+        level = check_interval(interval)
+        check_is_fitted(self)
+        if not hasattr(self, "dynamics_"):
+            raise ParameterError(
+                "forecast needs dynamics, got dynamics=None. Set dynamics='auto' and fit again."
+            )
+        state = self.dynamic_state_
+        if np.ndim(steps) == 0:
+            ahead = np.arange(1, check_count("steps", steps) + 1) * state.step
+            times = state.last.time + ahead
+        else:
+            times = check_times(steps, len(steps))
+            if times[0] <= state.last.time:
+                raise ParameterError(
+                    f"steps must be times after that of the last row, {state.last.time:g}, got "
+                    f"{times[0]:g}."
+                )
+        found = self.dynamics_.forecast(state, times)
+        results = [self._clip(found.mean)]
+        if return_std:
+            results.append(found.std)
+        if level is not None:
+            half = np.sqrt(2.0) * erfinv(level) * found.std
+            results += [self._clip(found.mean - half), self._clip(found.mean + half)]
+        results = [part.astype(self.components_.dtype, copy=False) for part in results]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _fit(self, X: Any, times: Any) -> tuple[Any, Completed]:
+        with rollback_on_error(self):
+            X = check_data(self, X, reset=True)
+            found = self._learn(X, times)
+        if self._stopped(found):
+            criterion = f"{self._criterion} less than tol={self.tol:g}"
+            warn_max_iter(self, criterion, stacklevel=4)
+        return X, found
+
+    def _learn(self, X: Any, times: Any) -> Completed:
+        """Choose the model, and fit those with and without time."""
+        automatic = isinstance(self.n_components, str)
+        if automatic and self.n_components != "auto":
+            raise ParameterError(
+                f"n_components must be a positive integer or 'auto', got {self.n_components!r}."
+            )
+        for name in ("dynamics_", "dynamic_state_", "choice_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.bounds_ = check_bounds(self.bounds, _dense(X))
+        if self.dynamics is None and not automatic:
+            return self._solve(X)
+        rows = _dense(X)
+        when = check_times(times, len(rows))
+        ranks = RANKS if automatic else (check_count("n_components", self.n_components),)
+        with few_threads(rows.shape[1], max(ranks), len(rows), self.n_jobs):
+            if self.dynamics is None:
+                rng = generator(self.random_state)
+                return self._solve(X, static_rank(rows, ranks, self._static_fill, rng))
+            choice = self._choose(rows, when, ranks)
+            timed, best = choice.timed, choice.best
+            self.choice_, self.dynamics_ = choice, timed.dynamics
+            self.dynamic_state_ = self.dynamics_.fit(rows, when, timed.n_components)
+            return self._solve(X, max(1, best.n_components))
+
+    def _choose(self, rows: Array, times: Array, ranks: tuple[int, ...]) -> Choice:
+        given = self.dynamics if self.dynamics != "auto" else None
+        if given is not None:
+            given = resolve("thalweg.dynamics", given, "dynamics")
+            if not isinstance(given, Dynamics):
+                raise ParameterError(
+                    f"dynamics must be None, 'auto' or a model of thalweg.dynamics, got {given!r}."
+                )
+        static = None if given is not None else self._static_fill
+        return choose(rows, times, ranks, given, static=static, rng=generator(self.random_state))
+
+    def _static_fill(self, rows: Array, rank: int) -> Array:
+        """Return rows filled by the model without time."""
+        batch = as_batch(rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = self._method().complete(
+                batch.V, batch.observed, rank, generator(self.random_state)
+            )
+        return np.asarray((found.U @ found.H).T)
+
+    def _in_time(self) -> bool:
+        return hasattr(self, "dynamics_")
+
+    def _expected(self, rows: Array, times: Array) -> Expected:
+        """Return the moments of all entries by the model that fills best."""
+        if self.choice_.best.dynamics is not None:
+            found: Expected = self.dynamics_.smooth(self.dynamic_state_, rows, times)
+            return found
+        values = super().fill(rows)
+        return Expected(values, np.broadcast_to(self.dynamic_state_.scale, values.shape))
+
+    def _clip(self, values: Array) -> Array:
+        return values if self.bounds_ is None else np.clip(values, *self.bounds_)
+
+    def _bounded(self, values: Array, X: Any) -> Array:
+        """Apply bounds to fills, not to observed entries."""
+        if self.bounds_ is None:
+            return values
+        clipped = self._clip(values).astype(values.dtype, copy=False)
+        return np.where(np.isnan(_dense(X)), clipped, values)
 
     def _method(self) -> Completion:
         max_iter = check_count("max_iter", self.max_iter)
@@ -113,3 +391,8 @@ class RobustMatrixCompletion(CompletionEstimator):
         n_fitted = min(len(found.H), *V.shape) * sum(V.shape)
         self.noise_scale_ = truncated_noise_scale(residual, self.threshold, n_fitted)
         self.code_size_ = code_size(found.H, mask)
+
+
+def _dense(X: Any) -> Array:
+    rows: Array = X.toarray() if sparse.issparse(X) else X
+    return rows

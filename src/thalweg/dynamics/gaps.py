@@ -1,0 +1,105 @@
+"""The gaps of a table: their lengths, and entries to hide in a pattern like theirs."""
+
+import numpy as np
+
+from thalweg._typing import Array, Mask
+
+__all__ = ["gap_lengths", "hide_like_gaps"]
+
+# Share of the observed entries to hide if a table has no gaps, or at most: enough for estimates of
+# errors, and few enough to leave the table as it is.
+_HIDDEN_SHARE = 0.1
+# Rows that are hidden together, in the longest gaps, and at least.
+_BLOCK_GAPS, _LEAST_BLOCK = 2, 32
+_MAX_FEATURE_SHARE = 0.3  # of the observed entries of a feature
+_MAX_SHIFTS = 50  # shifted copies of the gaps until enough is hidden
+
+
+def gap_lengths(missing: Mask) -> Array:
+    """Return the number of consecutive missing rows around each missing entry, 0 elsewhere.
+
+    Parameters
+    ----------
+    missing : boolean array of shape (N, F)
+        Missing entries.
+
+    Returns
+    -------
+    integer array of shape (N, F)
+        Lengths of gaps, in rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.dynamics.gaps import gap_lengths
+    >>> gap_lengths(np.array([[1, 1, 0, 1]], bool).T).ravel()
+    array([2, 2, 0, 1])
+    """
+    N, F = missing.shape
+    edge = np.zeros((1, F), np.bool_)
+    change = np.diff(np.vstack([edge, missing, edge]).astype(np.int8), axis=0).T
+    (features, starts), (_, ends) = np.nonzero(change == 1), np.nonzero(change == -1)
+    lengths: Array = np.zeros((F, N), np.intp)
+    marks = np.zeros((F, N + 1), np.intp)
+    np.add.at(marks, (features, starts), ends - starts)
+    np.add.at(marks, (features, ends), starts - ends)
+    lengths[:] = np.cumsum(marks, axis=1)[:, :N]
+    return np.ascontiguousarray(lengths.T)
+
+
+def hide_like_gaps(missing: Mask, rng: np.random.Generator) -> Mask:
+    """Return observed entries to hide: the gaps of the table, at other times.
+
+    Blocks of consecutive rows of the mask of gaps are shifted in time, so that lengths of gaps,
+    gaps of several features at once, and the shares of features stay as they are. At most a tenth
+    of the observed entries is hidden, and less than a third of those of a feature. Without gaps,
+    single entries are.
+
+    Parameters
+    ----------
+    missing : boolean array of shape (N, F)
+        Missing entries.
+    rng : Generator
+        Random number generator.
+
+    Returns
+    -------
+    boolean array of shape (N, F)
+        Entries to hide, all of them observed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.dynamics.gaps import hide_like_gaps
+    >>> missing = np.zeros((400, 2), bool)
+    >>> missing[50:60, 0] = True
+    >>> hidden = hide_like_gaps(missing, np.random.default_rng(0))
+    >>> int(hidden[:, 1].sum()), bool(hidden[:, 0].any()), bool((hidden & missing).any())
+    (0, True, False)
+    """
+    N = len(missing)
+    hidden = np.zeros_like(missing)
+    wanted = _HIDDEN_SHARE * np.count_nonzero(~missing)
+    whole = missing.all(axis=0)  # features without entries say nothing about gaps
+    pattern = missing & ~whole
+    if not pattern.any():
+        return np.asarray((rng.random(missing.shape) < _HIDDEN_SHARE) & ~missing)
+    longest = int(gap_lengths(pattern).max())
+    size = min(N, max(_LEAST_BLOCK, _BLOCK_GAPS * min(longest, N // 4)))
+    for _ in range(_MAX_SHIFTS):
+        shifted = np.roll(pattern, int(rng.integers(1, max(N, 2))), axis=0)
+        for start in rng.permutation(np.arange(0, N, size)):
+            rows = slice(start, start + size)
+            added = shifted[rows] & ~missing[rows]
+            if np.count_nonzero(hidden) + np.count_nonzero(added) <= wanted:
+                hidden[rows] |= added
+        hidden &= ~_too_many(hidden, missing)
+        if 2 * np.count_nonzero(hidden) >= wanted:
+            break
+    return hidden
+
+
+def _too_many(hidden: Mask, missing: Mask) -> Mask:
+    """Return which features would lose so many entries that they would no longer be themselves."""
+    most = _MAX_FEATURE_SHARE * np.count_nonzero(~missing, axis=0)
+    return np.asarray(np.count_nonzero(hidden, axis=0) > most)
