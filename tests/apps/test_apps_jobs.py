@@ -340,3 +340,40 @@ def test_an_interrupted_job_can_be_resumed(film, tmp_path):
     for name in ("mask", "background", "foreground"):
         for path in other.files[name].iterdir():
             assert (result.files[name] / path.name).read_bytes() == path.read_bytes()
+
+
+def test_completion_in_time_has_standard_errors_and_bounds(tmp_path):
+    rng, t = np.random.default_rng(0), np.arange(600)
+    walk = np.cumsum(rng.normal(size=(600, 2)), axis=0) @ rng.normal(size=(2, 5))
+    clean = np.exp((walk - walk.mean(axis=0)) / walk.std(axis=0))
+    X = np.where(rng.random(clean.shape) < 0.1, np.nan, clean)
+    X[200:220, 1] = np.nan
+    result = apps.complete(X, tmp_path / "out")
+    check_files(result)
+    filled, std = (numbers(result.files[key]) for key in ("completed", "errors"))
+    gaps = np.isnan(X)
+    assert (filled >= 0).all()
+    np.testing.assert_array_equal(np.isnan(std), ~gaps)
+    score = (np.abs(filled - clean)[gaps] / std[gaps]) < 2.0
+    assert score.mean() > 0.85
+    lines = np.stack([np.interp(t, t[~g], c[~g]) for g, c in zip(gaps.T, X.T, strict=True)], axis=1)
+    assert np.square(filled - clean)[gaps].mean() < np.square(lines - clean)[gaps].mean()
+    errors = [v for name, v in result.values.items() if name.startswith("errors of hidden")]
+    assert set(errors[0]) == {"this", "column mean", "interpolation"}
+
+
+def test_a_forecast_continues_the_table(tmp_path):
+    rng, t = np.random.default_rng(0), np.arange(24 * 30)
+    X = np.outer(np.sin(2 * np.pi * t / 24), [1.0, 5.0, -3.0]) + 10.0
+    X += 0.1 * rng.normal(size=X.shape) * [1.0, 5.0, 3.0]
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[100:124] = np.nan
+    result = apps.forecast(X[:-24], tmp_path / "out", steps=24, interval=0.95)
+    check_files(result)
+    mean, std, lower, upper = (
+        numbers(result.files[key]) for key in ("forecast", "errors", "lower", "upper")
+    )
+    assert mean.shape == std.shape == (24, 3)
+    seen = ~np.isnan(X[-24:])
+    assert np.mean((lower <= X[-24:])[seen] & (X[-24:] <= upper)[seen]) > 0.85
+    assert np.sqrt(np.mean(np.square((mean - X[-24:]) / [1.0, 5.0, 3.0])[seen])) < 0.25

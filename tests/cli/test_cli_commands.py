@@ -18,6 +18,7 @@ COMMANDS = [
     "topics",
     "track",
     "complete",
+    "forecast",
     "unmix",
     "factor",
     "apply",
@@ -31,6 +32,7 @@ COMMON = {
 WITHOUT = {
     "apply": {"--components", "--batch-size", "--epochs", "--checkpoint", "--resume"}
     | {"--seed", "--set"},
+    "forecast": {"--batch-size", "--epochs", "--checkpoint", "--resume"},
     "info": COMMON - {"--quiet", "--json", "--debug", "--read"},
     "demo": {"--read"},
 }

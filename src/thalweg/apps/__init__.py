@@ -11,6 +11,7 @@ from thalweg.apps.complete import complete
 from thalweg.apps.demo import demo
 from thalweg.apps.denoise import denoise
 from thalweg.apps.factor import factor
+from thalweg.apps.forecast import forecast
 from thalweg.apps.info import info
 from thalweg.apps.separate import separate
 from thalweg.apps.topics import topics
@@ -27,6 +28,7 @@ __all__ = [
     "demo",
     "denoise",
     "factor",
+    "forecast",
     "info",
     "separate",
     "topics",

@@ -19,6 +19,14 @@ from thalweg.apps._report import save_model, write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._streams import columns_of, open_source, read_all
 from thalweg.apps._tables import csv_file
+from thalweg.apps._time import (
+    error_panels,
+    errors_by_gap,
+    fills_in_time,
+    rank_of,
+    standard_errors,
+    use_time,
+)
 
 __all__ = ["complete"]
 
@@ -34,7 +42,9 @@ def complete(
 ) -> Result:
     """Fill the gaps of a table with outliers by matrix completion, [T] V-B.
 
-    The table must fit into memory; use :func:`thalweg.apps.track` for longer ones.
+    Rows are consecutive in time, which is used if it helps: entries are hidden in the pattern of
+    the gaps, and decide about time, season and rank. Fills of columns without negative entries are
+    nonnegative. The table must fit into memory; use :func:`thalweg.apps.track` for longer ones.
 
     Parameters
     ----------
@@ -55,7 +65,10 @@ def complete(
     Returns
     -------
     Result
-        Files: completed (CSV), outliers (CSV, one row per outlier), model, report.
+        Files: completed (CSV), errors (CSV: the standard error of each fill, empty at observed
+        entries and for methods without standard errors), outliers (CSV, one row per outlier),
+        model, report. The values have the errors of hidden entries by length of gap, beside those
+        of linear interpolation and of the column mean, in standard deviations of the columns.
 
     Examples
     --------
@@ -78,28 +91,35 @@ def complete(
         X = read_all(table, run, "Use track instead.")
         X = X if isinstance(X, np.ndarray) else X.toarray()
         Z = units.to(X)
-        rank = run.components
-        if rank is None:
-            run.notify("choosing", 0, None)
-            rank = choose_rank(units.to(drawn), run.seed)
-        model = build(method, run.settings, components=min(rank, *X.shape), seed=run.seed)
+        model = build(method, run.settings, components=run.components, seed=run.seed)
         reject_streaming_options(model, run)
+        run.notify("choosing", 0, None)
+        if fills_in_time(model):
+            use_time(model, X, units, run)
+        elif run.components is None and "n_components" not in run.settings:
+            model.set_params(n_components=choose_rank(units.to(drawn), run.seed))
+        if not isinstance(model.n_components, str):
+            model.set_params(n_components=min(model.n_components, *X.shape))
         completed = np.where(np.isnan(X), units.back(model.complete(Z)), X)
+        std = standard_errors(model, Z) * units.scale
         outliers = beyond_threshold(model.decompose(Z).outliers, model, threshold) * units.scale
         values = {
             "rows": len(X),
             "columns": X.shape[1],
-            "components": model.n_components,
+            "components": rank_of(model),
             "gaps filled": int(np.count_nonzero(np.isnan(X))),
             "outliers": int(np.count_nonzero(outliers)),
+            **errors_by_gap(model),
             "seconds": perf_counter() - begin,
         }
         names = columns_of(table)
         _write(folder, X, completed, outliers, names)
+        with csv_file(folder.file("errors", "standard_errors.csv"), names) as table_of_errors:
+            table_of_errors.write(std)
         save_model(folder, model, columns=names, units=[part.tolist() for part in units])
         shown = TableSample()
         shown.add(X, completed, outliers)
-        _report(folder, shown.panel(names), values, method)
+        _report(folder, [shown.panel(names), *error_panels(model)], values, method)
         return folder.finish(values, model)
 
 
@@ -113,14 +133,15 @@ def _write(folder: Folder, X: Any, completed: Any, outliers: Any, names: list[st
             table.add((int(i), names[j], value, value - float(outliers[i, j])))
 
 
-def _report(folder: Folder, table: Any, values: dict[str, Any], method: str) -> None:
+def _report(folder: Folder, panels: list[Any], values: dict[str, Any], method: str) -> None:
     from thalweg import report
 
-    facts = {name: value for name, value in values.items() if name != "seconds"}
+    names = ("rows", "columns", "components", "gaps filled", "outliers")
+    facts = {name: values[name] for name in names}
     summary = (
         f"{values['rows']} rows and {values['columns']} columns, completed with "
         f"{values['components']} components: {values['gaps filled']} gaps filled, "
         f"{values['outliers']} outliers."
     )
-    panels = [report.Facts("Key figures", facts), table]
+    panels = [report.Facts("Key figures", facts), *panels]
     write_report(folder, f"Completion of {folder.run.title}", panels, summary, method=method)

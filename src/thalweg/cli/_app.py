@@ -143,6 +143,21 @@ def complete(
     return apps.complete(table, method=method, threshold=threshold, columns=names(columns), **rest)
 
 
+@app.command(epilog=_example("thalweg forecast wells.csv --steps 24 --out tomorrow"))
+@job("batch_size", "epochs", "checkpoint", "resume")
+def forecast(
+    table: Source,
+    steps: Annotated[int, typer.Option(help="Number of rows.")] = 24,
+    interval: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
+    columns: Columns = None,
+    **rest: Any,
+) -> Any:
+    """Continue a table, with intervals."""
+    from thalweg import apps
+
+    return apps.forecast(table, steps=steps, interval=interval, columns=names(columns), **rest)
+
+
 @app.command(epilog=_example("thalweg unmix field.npy --components 4 --out field"))
 @job()
 def unmix(

@@ -23,7 +23,7 @@ _FAR = 8.0
 # tests: dynamics/test_autoregressive_factors.py
 _FIRST_THRESHOLD = 2.5
 # Rounds of reweighting, and iterations of EM in each, of the local processes.
-_LOCAL_ROUNDS, _LOCAL_ITERATIONS = 4, 2
+_LOCAL_ROUNDS, _LOCAL_ITERATIONS = 3, 2
 _CODE_ROUNDS = 3  # rounds of reweighting of codes for given parameters
 
 

@@ -21,11 +21,17 @@ RANKS = (0, 1, 2, 4, 8, 16)  # candidates
 _TRIAL_ENTRIES, _TRIAL_ROWS = 2**18, 500
 # A candidate must reduce the error to this share: among equals, the simplest is chosen.
 _REQUIRED_GAIN = 0.99
-_PATIENCE = 2  # ranks without improvement that end the search
+_REQUIRED_RANK_GAIN = 0.97  # the same for a larger rank
+_DECISIVE_RANK = 4  # smaller ranks are all tried; from here on, one that is no better ends it
+_LARGE_RANK = 8  # largest rank of further models without time, which take most of the time
 # Errors of a model without time, in those with time, below which further ranks of it are tried.
-_CLOSE = 1.15
+_CLOSE = 1.05
 # Largest error that counts, in standard deviations of a column: hidden entries may be outliers.
 _MAX_ERROR = 5.0
+# The same in comparisons of two candidates, in typical errors of the better one.
+_MAX_RATIO = 6.0
+_NORMAL_MEDIAN = 0.6745  # of the modulus of a standard normal variable
+_TINY = 1e-12  # least error, in standard deviations of a column
 _PERIODS_PER_WEEK = 7  # a week is tried where a day was found
 _LEAST_WEEKS = 4
 
@@ -105,7 +111,8 @@ class _Hidden:
         self.scale = column_units(X)[1]
         self.lengths = gap_lengths(missing | self.hidden)
         self.trials: list[Trial] = []
-        self.fills: dict[int, Expected] = {}
+        self.fills: list[Expected] = []
+        self.absolute: list[Array] = []
 
     def timed(self, dynamics: Dynamics, rank: int) -> Trial:
         state = dynamics.fit(self.gaps, self.times, rank)
@@ -114,6 +121,19 @@ class _Hidden:
     def static(self, fill: StaticFill, rank: int) -> Trial:
         std = np.broadcast_to(self.scale, self.X.shape)
         return self._note(None, rank, Expected(fill(self.gaps, rank), std))
+
+    def ratio(self, trial: Trial, other: Trial) -> float:
+        """Return the error of a trial over that of another one, both without hidden outliers.
+
+        Errors count up to a multiple of the typical error of the better one.
+        """
+        one, two = (self.absolute[self.trials.index(t)] for t in (trial, other))
+        typical = min(float(np.median(one)), float(np.median(two))) if one.size else 0.0
+        most = max(_MAX_RATIO * typical / _NORMAL_MEDIAN, _TINY)
+        squares = [
+            float(np.mean(np.square(np.minimum(e, most)))) if e.size else 1.0 for e in (one, two)
+        ]
+        return float(np.sqrt(squares[0] / max(squares[1], _TINY**2)))
 
     def errors(self, filled: Array) -> Array:
         """Return errors in standard deviations of the columns, 0 where nothing was hidden."""
@@ -147,7 +167,8 @@ class _Hidden:
         errors = np.abs(self.errors(expected.mean)[self.hidden])
         squares = np.square(np.minimum(errors, _MAX_ERROR))
         trial = Trial(dynamics, rank, float(np.sqrt(np.mean(squares))) if errors.size else 0.0)
-        self.fills[len(self.trials)] = expected
+        self.fills.append(expected)
+        self.absolute.append(errors.astype(np.float64))
         self.trials.append(trial)
         return trial
 
@@ -198,18 +219,13 @@ def choose(
     table = _Hidden(X, times, rng)
     ranks = [k for k in ranks if 2 * k <= min(table.X.shape)] or [min(ranks)]
     first = AutoregressiveFactors() if dynamics is None else dynamics
-    timed = _best(table.timed(first, k) for k in ranks)
+    timed = _best(table, (table.timed(first, k) for k in ranks))
     if dynamics is None:
         timed = _refined(table, timed)
     best = timed
     if static is not None:
-        some = [k for k in ranks if k > 0] or [1]
-        nearest = min(some, key=lambda k: abs(k - timed.n_components))
-        still = table.static(static, nearest)
-        if still.error < _CLOSE * timed.error:
-            others = [k for k in some if k != nearest]
-            still = min([still, *(table.static(static, k) for k in others)], key=lambda t: t.error)
-        best = still if still.error < timed.error else timed
+        still = _best_static(table, static, [k for k in ranks if k > 0] or [1], timed)
+        best = still if table.ratio(still, timed) < 1.0 else timed
     calibration = table.calibration(best)
     return Choice(best, timed, table.trials, calibration, table.baselines(calibration))
 
@@ -239,15 +255,30 @@ def static_rank(
     """
     table = _Hidden(X, np.arange(float(len(X))), rng)
     some = [k for k in ranks if 0 < 2 * k <= min(table.X.shape)] or [1]
-    return _best(table.static(static, k) for k in some).n_components
+    return _best(table, (table.static(static, k) for k in some)).n_components
 
 
-def _best(trials: Iterator[Trial]) -> Trial:
+def _best(table: _Hidden, trials: Iterator[Trial]) -> Trial:
     """Return the best of models of increasing rank; the search ends when they get no better."""
-    best, n_worse = next(trials), 0
-    while n_worse < _PATIENCE and (trial := next(trials, None)) is not None:
-        better = trial.error < _REQUIRED_GAIN * best.error
-        best, n_worse = (trial, 0) if better else (best, n_worse + 1)
+    best = next(trials)
+    for trial in trials:
+        if table.ratio(trial, best) < _REQUIRED_RANK_GAIN:
+            best = trial
+        elif trial.n_components >= _DECISIVE_RANK:
+            break
+    return best
+
+
+def _best_static(table: _Hidden, static: StaticFill, ranks: Sequence[int], timed: Trial) -> Trial:
+    """Return the best model without time, of a rank near that of the best one with time."""
+    place = int(np.argmin([abs(k - timed.n_components) for k in ranks]))
+    best = table.static(static, ranks[place])
+    if table.ratio(best, timed) < _CLOSE:
+        near = [k for k in (place - 1, place + 1) if 0 <= k < len(ranks)]
+        for k in near:
+            if ranks[k] <= _LARGE_RANK:
+                trial = table.static(static, ranks[k])
+                best = trial if table.ratio(trial, best) < 1.0 else best
     return best
 
 
@@ -255,12 +286,12 @@ def _refined(table: _Hidden, best: Trial) -> Trial:
     """Try a season, and a model without outliers."""
     for change in _changes(table):
         trial = table.timed(replace(best.dynamics, **change), best.n_components)
-        if trial.error < _REQUIRED_GAIN * best.error:
+        if table.ratio(trial, best) < _REQUIRED_GAIN:
             best = trial
         elif "periods" in change:
             break  # no week without a day
     trial = table.timed(replace(best.dynamics, threshold=np.inf), best.n_components)
-    return trial if trial.error < _REQUIRED_GAIN * best.error else best
+    return trial if table.ratio(trial, best) < _REQUIRED_GAIN else best
 
 
 def _changes(table: _Hidden) -> list[dict[str, Any]]:
