@@ -182,6 +182,39 @@ def count_missing_and_tiny(values: Array, bound: float) -> tuple[int, int]:
     return sum(1 for x in values if np.isnan(x)), len(small)
 
 
+def count_residuals(
+    X: Array,
+    observed: Array | None,
+    predicted: Array,
+    H: Array,
+    R: Array,
+    prediction_variance: Array,
+    first: Array,
+    counts: Array,
+    weight: float,
+) -> None:
+    """Add the standardised residuals to counts, each by its logarithm."""
+    resolution = 4.0 * float(np.finfo(X.dtype).eps)
+    for b, f in np.ndindex(X.shape):
+        seen = np.ones(X.shape[1], bool) if observed is None else observed[b]
+        n_codes, n_fitted = np.count_nonzero(H[b]), np.count_nonzero(seen & (R[b] == 0))
+        if not seen[f]:
+            continue
+        size = 0.0
+        if n_fitted > n_codes:
+            factor = n_codes / H.shape[1] * X.shape[1] / n_fitted
+            deviation = (1.0 + prediction_variance[f] * factor) ** 0.5
+            size = abs(float(X[b, f] - predicted[b, f]))
+            size = size * deviation if R[b, f] == 0 else size / deviation
+        size = max(size, resolution * abs(float(X[b, f])))
+        if size == 0.0:
+            continue
+        place = int(np.floor(4.0 * np.log2(size)))
+        if first[f] == np.iinfo(np.int64).min:
+            first[f] = place - 24
+        counts[f, min(max(place - first[f], 0), 47)] += weight
+
+
 def huber_threshold(sizes: Array, thresholds: Array, bandwidth: float, tolerance: float) -> float:
     """Return the threshold of least variance; of nearly equal ones the largest, by degrees."""
     cut = np.array([np.mean(np.minimum(sizes, c) ** 2) for c in thresholds])

@@ -24,7 +24,7 @@ LAYERS = (
     {"archetypes", "completion", "dynamics", "trackers", "updates"},
     {"encoders"},
     {"solvers"},
-    {"prox", "divergences"},
+    {"noise", "prox", "divergences"},
     {
         *("_atomic", "_checks", "_constants", "_linalg", "_native", "_rooms", "_threads"),
         *("_typing", "errors"),
@@ -43,6 +43,7 @@ MATHS = {
     "encoders",
     "learning",
     "metrics",
+    "noise",
     "prox",
     "solvers",
     "synthetic",

@@ -38,16 +38,19 @@ def warm(model, X, n_batches):
 
 def test_a_batch_of_robust_online_nmf():
     X = np.random.default_rng(0).random((16, 3)) @ np.random.default_rng(1).random((3, 40))
-    # a batch of four updates the noise estimate, and this is none of them
-    files, n_calls = path_of(warm(RobustOnlineNMF(3, random_state=0), X, 31), X)
+    # a batch of four updates the noise estimate and counts residuals, and this is none of them
+    files, n_calls = path_of(warm(RobustOnlineNMF(3, random_state=0), X, 95), X)
     assert len(files) <= 15
     assert n_calls <= 60
 
 
-@pytest.mark.parametrize(("start", "size"), [(500, 4), (504, 8), (505, 32)])
+@pytest.mark.parametrize(("start", "size"), [(1060, 4), (1080, 8), (1081, 32)])
 def test_a_batch_of_petrels_admm(start, size):
-    """The second batch ends at a check for drift and jumps, the third one contains it."""
-    X = subspace_stream(600, 20, 2, outlier_density=0.1, missing=0.0, random_state=0).X
+    """The second batch ends at a check for drift and jumps, the third one contains it.
+
+    One interval of four between checks counts residuals, and these are none of them.
+    """
+    X = subspace_stream(1200, 20, 2, outlier_density=0.1, missing=0.0, random_state=0).X
     model = PetrelsADMM(2, random_state=0).partial_fit(X[: start - 10])
     assert model.state_.init_samples is None, "the initialisation is not over"
     files, n_calls = path_of(warm(model, X[start - 10 : start], 1), X[start : start + size])

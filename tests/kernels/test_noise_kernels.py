@@ -34,3 +34,27 @@ def test_huber_threshold_against_its_twin(dtype: Any, unit: float) -> None:
             )
             found = _native.huber_threshold(ordered, thresholds, 0.03 * unit, 0.1)
             assert found == pytest.approx(expected, rel=1e-9)
+
+
+@DTYPES
+@pytest.mark.parametrize("masked", [False, True])
+def test_counted_residuals_against_their_twin(dtype: Any, masked: bool) -> None:
+    rng = np.random.default_rng(18)
+    X, predicted = rng.normal(size=(2, 30, 70)).astype(dtype)
+    H, R = rng.normal(size=(30, 3)).astype(dtype), np.zeros_like(X)
+    H[::4, 0], R[rng.random(X.shape) < 0.2], X[2, 5] = 0, 1, 0
+    observed = rng.random(X.shape) < 0.8 if masked else None
+    if observed is not None:
+        observed[7, 2:] = False  # as many entries as codes fit anything
+    variance = rng.random(70)
+    found, expected = (
+        (np.full(70, np.iinfo(np.int64).min), np.zeros((70, 48), np.float32)) for _ in range(2)
+    )
+    _native.count_residuals(X, observed, predicted, H, R, variance, *found, 2.0)
+    reference.count_residuals(X, observed, predicted, H, R, variance, *expected, 2.0)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+    with pytest.raises(ValueError, match="48 counts"):
+        _native.count_residuals(X, observed, predicted, H, R, variance[:9], *found, 2.0)
+    with pytest.raises(ValueError, match="those of the samples"):
+        _native.count_residuals(X, observed, predicted[:9], H, R, variance, *found, 2.0)

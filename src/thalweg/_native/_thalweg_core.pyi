@@ -1304,6 +1304,60 @@ def count_missing_and_tiny(
 ) -> tuple[int, int]:
     """Count the entries that are NaN, and those with 0 < |x| < bound."""
 
+@overload
+def count_residuals(
+    X: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    observed: Annotated[
+        NDArray[numpy.bool_], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    predicted: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    H: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    R: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    prediction_variance: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    counts: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    weight: float,
+) -> None: ...
+@overload
+def count_residuals(
+    X: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    observed: Annotated[
+        NDArray[numpy.bool_], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    predicted: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    H: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    R: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    prediction_variance: Annotated[
+        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    counts: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    weight: float,
+) -> None:
+    """
+    Add the standardised residuals of fitted samples to counts by size, in place.
+    """
+
 class SparseKLSettings:
     """Settings of sparse_kl_codes."""
 

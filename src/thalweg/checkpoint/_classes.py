@@ -17,7 +17,7 @@ _ROOMS = (
     *("prox", "divergences", "solvers", "encoders", "updates", "trackers", "completion"),
     "dynamics",
 )
-_RECORDS = (*_ROOMS, "archetypes", "learning", "estimators")
+_RECORDS = (*_ROOMS, "noise", "archetypes", "learning", "estimators")
 
 
 @cache

@@ -11,7 +11,7 @@ from thalweg._threads import few_threads
 from thalweg.distributed._executors import Executor
 from thalweg.distributed._model import BlockModel, Sample, sample, sent_copy
 from thalweg.distributed._plan import Plan
-from thalweg.estimators import Progress
+from thalweg.estimators import Progress, RobustNMF
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import DataForm
 from thalweg.learning.robust_rounds import NoisePlan
@@ -120,4 +120,6 @@ def _end(
     estimator: Any, executor: Executor, plan: Plan, done: int, state: RoundState, first: Sample
 ) -> None:
     estimator.estimate_code_prior(first.X)
+    if isinstance(estimator, RobustNMF):
+        estimator.count_residuals(first.X)
     plan.finish(estimator, max(done, state.n_iter), len(executor.blocks))

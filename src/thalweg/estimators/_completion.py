@@ -8,14 +8,17 @@ from thalweg._checks import check_count, generator
 from thalweg._threads import few_threads
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed, Completion
-from thalweg.estimators.base import Factorization, rollback_on_error, warn_max_iter
+from thalweg.estimators._alarms import Alarms
+from thalweg.estimators.base import rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch, outlier_share
+from thalweg.noise.leverage import studentised, unfitted
+from thalweg.noise.residual_counts import ResidualCounts
 
 __all__ = ["CompletionEstimator"]
 
 
-class CompletionEstimator(Factorization):
+class CompletionEstimator(Alarms):
     """Base of the estimators that need all samples at once to fill missing entries."""
 
     signed: ClassVar[bool] = True
@@ -85,6 +88,9 @@ class CompletionEstimator(Factorization):
         self.outlier_share_ = outlier_share(batch, found.R)
         mask = np.ones(batch.V.shape, np.bool_) if batch.observed is None else batch.observed
         self._publish_residuals(batch.V, mask, found)
+        residuals = studentised(batch.V, found.U, found.H, found.R, batch.observed)
+        residuals = unfitted(residuals, mask.sum(axis=1), K)
+        self.residual_counts_ = ResidualCounts.of(residuals, batch.observed, batch.V)
         return found
 
     def _stopped(self, found: Completed) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from thalweg.encoders import Encoder
-from thalweg.estimators.base import Factorization
+from thalweg.estimators._alarms import Alarms
 from thalweg.prox import Prox
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.admm import MatrixAdmm
@@ -19,7 +19,7 @@ MATRIX_SOLVERS: dict[str, type[MatrixSolver]] = {
 }
 
 
-class RobustEstimator(Factorization):
+class RobustEstimator(Alarms):
     """Base of the estimators of X = codes @ components + outliers."""
 
     n_components: Any

@@ -12,13 +12,15 @@ from thalweg._threads import few_threads
 from thalweg._typing import Array, Indices
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
+from thalweg.estimators._alarms import Alarms
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators.base import Factorization, rollback_on_error
+from thalweg.estimators.base import rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning import tracking
 from thalweg.learning.batches import DataForm, as_batch
 from thalweg.learning.progress import Progress
 from thalweg.learning.tracking import TrackingLearner, TrackingState
+from thalweg.noise.residual_counts import ResidualCounts
 
 __all__ = ["Tracking"]
 
@@ -27,7 +29,7 @@ __all__ = ["Tracking"]
 _DEPENDENT_PIVOT = 1e-12
 
 
-class Tracking(StreamFit, Factorization):
+class Tracking(StreamFit, Alarms):
     """Base of the estimators that track a subspace.
 
     A subclass names the class of its tracker, and has a parameter for each of its fields that users
@@ -64,7 +66,17 @@ class Tracking(StreamFit, Factorization):
         return self.state_.outliers.share
 
     @property
-    def n_samples_seen_(self) -> int:
+    def residual_counts_(self) -> ResidualCounts:  # type: ignore[override]
+        """Residuals by size, for the p-values of entries."""
+        return self._learner(self.on_jump).residual_counts(self.state_)
+
+    @property
+    def change_p_value_(self) -> float:
+        """Probability of as much evidence of a change, if the subspace has not changed."""
+        return self.state_.monitor.p_value
+
+    @property
+    def n_samples_seen_(self) -> int:  # type: ignore[override]
         """Number of samples."""
         return self.state_.n_samples
 

@@ -180,6 +180,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         plan = NoisePlan.of(X.shape[1], [X.shape[0]])
         state = learner.run(state, LocalBlocks(lambda: [batch]), plan, max_iter, self.set_state)
         self.estimate_code_prior(X)
+        self.count_residuals(X)
         return self._warned(state)
 
     def make_learner(self) -> RobustRounds:

@@ -114,7 +114,7 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
     True
     """
 
-    _published = ("noise_estimate", "outlier_weight", "form")
+    _published = ("noise_estimate", "outlier_weight", "form", "residual_counts")
 
     def __init__(
         self,

@@ -77,7 +77,7 @@ class RoundsEstimator(Factorization):
 
     def discard_fit(self) -> None:
         """Remove attributes of an earlier fit that the next one may not set."""
-        for name in ("history_", "code_prior_"):
+        for name in ("history_", "code_prior_", "residual_counts_"):
             self.__dict__.pop(name, None)
 
     def _publish(self, state: RoundState) -> None:

@@ -1,7 +1,7 @@
 """Detect jumps of a subspace from the residuals of its samples."""
 
 from dataclasses import dataclass
-from math import isfinite, log
+from math import exp, isfinite, log
 from typing import NamedTuple
 
 from thalweg._checks import require_positive
@@ -106,7 +106,7 @@ class Cusum:
                 level = value
             deviation = value - level
             if n_samples > self.patience and spread > 0.0:
-                allowed = max(_ALLOWED_DEVIATION, log(self.factor) / spread)
+                allowed = self._allowed(spread)
                 clipped = min(deviation / spread, _LARGEST_DEVIATION)
                 evidence = max(0.0, evidence + clipped - allowed)
                 largest = _LARGEST_DEVIATION * spread
@@ -115,3 +115,33 @@ class Cusum:
             level += rate * deviation
             spread += rate * (abs(deviation) / _MEAN_ABSOLUTE_DEVIATION - spread)
         return Evidence(level, spread, evidence, n_samples), evidence > self.threshold
+
+    def p_value(self, state: Evidence) -> float:
+        """Return the probability that the statistic is as large as g at some time without a jump.
+
+        The statistic is a random walk with the mean step ``-a``, reflected at 0. For normal
+        deviations it exceeds g with a probability of at most ``exp(-2 a g)`` (Lundberg's bound).
+
+        Parameters
+        ----------
+        state : Evidence
+            The statistics after some samples.
+
+        Returns
+        -------
+        float
+            The p-value; 1 before the test begins.
+
+        Examples
+        --------
+        >>> from thalweg.learning.cusum import Cusum, Evidence
+        >>> Cusum().p_value(Evidence(0.0, 1.0, evidence=3.0, n_samples=500)) < 0.05
+        True
+        """
+        if state.n_samples <= self.patience or state.spread <= 0.0:
+            return 1.0
+        return exp(-2.0 * self._allowed(state.spread) * state.evidence)
+
+    def _allowed(self, spread: float) -> float:
+        """Return the deviation that is no evidence, in standard deviations."""
+        return max(_ALLOWED_DEVIATION, log(self.factor) / spread)

@@ -25,6 +25,7 @@ from thalweg.learning.noise import (
     pooled,
     sampling_steps,
 )
+from thalweg.noise.residual_counts import ResidualCounts
 from thalweg.updates import DictionaryUpdate
 from thalweg.updates.atom_replacement import (
     WorstResiduals,
@@ -66,6 +67,8 @@ class OnlineState(NamedTuple):
         Counts.
     outlier_share : float
         Share of outliers among the observed entries of the latest batches.
+    residual_counts : ResidualCounts or None
+        Residuals by size, for p-values; None for models without outliers.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class OnlineState(NamedTuple):
     n_samples: int = 0
     n_batches: int = 0
     outlier_share: float = 0.0
+    residual_counts: ResidualCounts | None = None
 
 
 class BlockSummary(NamedTuple):
@@ -106,6 +110,8 @@ class BlockSummary(NamedTuple):
         Share of outliers among the observed entries.
     n_entries, n_samples : int
         Observed entries and samples.
+    residual_counts : ResidualCounts or None
+        Residuals of the block by size; None if they are not counted.
 
     Examples
     --------
@@ -125,6 +131,7 @@ class BlockSummary(NamedTuple):
     outlier_share: float
     n_entries: int
     n_samples: int
+    residual_counts: ResidualCounts | None = None
 
 
 class OnlineLearner:
@@ -178,6 +185,16 @@ class OnlineLearner:
         """Update automatic weights from the residuals of a batch."""
         return state
 
+    def count_residuals(
+        self, state: OnlineState, batch: Batch, codes: Codes
+    ) -> ResidualCounts | None:
+        """Return the residuals of a batch by size; None if they are not counted."""
+        return None
+
+    def add_counts(self, state: OnlineState, latest: ResidualCounts) -> OnlineState:
+        """Return the state with the residuals of a batch."""
+        raise NotImplementedError
+
     def batch_outlier_share(self, state: OnlineState, batch: Batch, codes: Codes) -> float:
         """Return the share of outliers of a batch that was encoded for learning."""
         return outlier_share(batch, codes.R)
@@ -218,6 +235,9 @@ class OnlineLearner:
             codes = encoder.encode(V, state.W, observed=observed)
             share += self.batch_outlier_share(state, window, codes) / len(windows)
             target = self.update_target(state, window, codes)
+            latest_counts = self.count_residuals(state, window, codes)
+            if latest_counts is not None:
+                state = self.add_counts(state, latest_counts)
             state = self.follow_noise(state, window, state.W, codes.H)
             if state.n_batches < FIRST_SAMPLED or state.n_batches % SAMPLED_EVERY == 0:
                 latest = estimate_prior(window, codes, state.code_prior)
@@ -247,12 +267,16 @@ class OnlineLearner:
             self.batch_outlier_share(state, batch, codes),
             n_observed(batch),
             V.shape[1],
+            self.count_residuals(state, batch, codes),
         )
 
     def combine(self, state: OnlineState, summaries: list[BlockSummary]) -> OnlineState:
         """Return the state after a batch that was summarised in blocks."""
         V, H = pooled([one.noise for one in summaries])
         rows = state.W[:: sampling_steps(len(state.W), 1)[0]]
+        counts = [one.residual_counts for one in summaries if one.residual_counts is not None]
+        if counts:
+            state = self.add_counts(state, counts[0].merged(counts[1:]))
         state = self.follow_noise(state, Batch(V, None), rows, H)
         if state.n_batches < FIRST_SAMPLED or state.n_batches % SAMPLED_EVERY == 0:
             latest = merged([one.prior for one in summaries])

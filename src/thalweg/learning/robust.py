@@ -14,6 +14,12 @@ from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.dictionaries import random_dictionary
 from thalweg.learning.noise import MEMORY, SAMPLED_EVERY, estimate_noise
 from thalweg.learning.online import OnlineLearner, OnlineState
+from thalweg.noise.residual_counts import (
+    ALL_COUNTED,
+    COUNTED_EVERY,
+    MANY_FEATURES,
+    ResidualCounts,
+)
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.updates import DictionaryUpdate
@@ -150,7 +156,8 @@ class RobustLearner(OnlineLearner):
         W = self.model.dictionary(batch, rng)
         weight = self.model.first_weight(batch, W)
         prior = empty_prior(self.model.n_components)
-        return OnlineState(W, None, prior, form, outlier_weight=weight)
+        counts = ResidualCounts.none(len(W))
+        return OnlineState(W, None, prior, form, outlier_weight=weight, residual_counts=counts)
 
     def training_encoder(self, state: OnlineState) -> Encoder:
         """Return a less accurate encoder, with a smaller weight in the first batches."""
@@ -180,6 +187,25 @@ class RobustLearner(OnlineLearner):
         noise = state.noise_estimate.averaged(estimate_noise(batch, W, H))
         weight = noise.outlier_weight or state.outlier_weight
         return state._replace(noise_estimate=noise, outlier_weight=weight)
+
+    def count_residuals(
+        self, state: OnlineState, batch: Batch, codes: Codes
+    ) -> ResidualCounts | None:
+        """Return the residuals of a batch by size, of one batch in four once there are many."""
+        counts = state.residual_counts
+        is_sampled = state.n_samples >= ALL_COUNTED or len(state.W) > MANY_FEATURES
+        if counts is None or (is_sampled and state.n_batches % COUNTED_EVERY):
+            return None
+        return counts.empty().added_fit(batch.V, state.W, codes.H, codes.R, batch.observed)
+
+    def add_counts(self, state: OnlineState, latest: ResidualCounts) -> OnlineState:
+        """Return the state with the residuals of a batch; earlier ones weigh less."""
+        assert state.residual_counts is not None
+        forgetting = self.dictionary_update.forgetting
+        if state.n_samples >= ALL_COUNTED or len(state.W) > MANY_FEATURES:
+            forgetting = forgetting**COUNTED_EVERY
+        counts = state.residual_counts.merged([latest]).aged(latest.n_samples, forgetting)
+        return state._replace(residual_counts=counts)
 
     def batch_outlier_share(self, state: OnlineState, batch: Batch, codes: Codes) -> float:
         """Return the share of outliers at the current weight."""

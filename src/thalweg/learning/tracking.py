@@ -13,7 +13,14 @@ from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch
 from thalweg.learning.cusum import Cusum, Evidence
-from thalweg.trackers import Tracker
+from thalweg.noise.leverage import studentised, unfitted
+from thalweg.noise.residual_counts import (
+    ALL_COUNTED,
+    COUNTED_EVERY,
+    MANY_FEATURES,
+    ResidualCounts,
+)
+from thalweg.trackers import Track, Tracker
 from thalweg.trackers.robust_init import robust_basis
 
 __all__ = [
@@ -144,6 +151,11 @@ class Monitor(NamedTuple):
         """Geometric mean of the recent median residuals; NaN before the first one."""
         return exp(self.evidence.level) if self.evidence.n_samples else nan
 
+    @property
+    def p_value(self) -> float:
+        """Probability of as much evidence of a jump without one."""
+        return _JUMP_TEST.p_value(self.evidence)
+
 
 class TrackingState(NamedTuple):
     """All that changes while a subspace is tracked.
@@ -162,6 +174,10 @@ class TrackingState(NamedTuple):
         Counts of recent outliers.
     monitor : Monitor
         Drift and jumps.
+    residual_counts : ResidualCounts
+        Residuals by size, for p-values.
+    counting_basis : array of shape (F, K)
+        Basis at the latest check, under which residuals are counted.
 
     Examples
     --------
@@ -179,6 +195,8 @@ class TrackingState(NamedTuple):
     n_samples: int
     outliers: OutlierCounts
     monitor: Monitor
+    residual_counts: ResidualCounts
+    counting_basis: Array
 
 
 @dataclass(frozen=True)
@@ -257,7 +275,9 @@ class TrackingLearner:
         return self._first_state(U, int(rng.integers(2**31)))
 
     def _first_state(self, U: Array, seed: int) -> TrackingState:
-        return TrackingState(self.tracker.init(U), None, seed, 0, OutlierCounts(), Monitor.at(U))
+        monitor, counts = Monitor.at(U), ResidualCounts.none(len(U))
+        tracked = self.tracker.init(U)
+        return TrackingState(tracked, None, seed, 0, OutlierCounts(), monitor, counts, tracked.U)
 
     def learn(self, state: TrackingState, batch: Batch) -> TrackingState:
         """Return the state after a batch.
@@ -295,7 +315,9 @@ class TrackingLearner:
         n_observed = V.size if observed is None else int(np.count_nonzero(observed))
         n_outliers = int(np.count_nonzero(track.R))
         outliers = state.outliers.added(n_outliers, n_observed, is_check)
+        residual_counts = state.residual_counts
         if state.init_samples is None:
+            residual_counts = self._counted(state, V, track, observed, is_check)
             monitor, has_jumped = _monitored(
                 state.monitor, track.error, tracked.U, n_samples, is_check
             )
@@ -307,8 +329,40 @@ class TrackingLearner:
             if is_enough or _has_doubled(state.init_samples, pending):
                 tracked = self._robust_state(tracked.U, pending, state.seed)
             if is_enough:
+                residual_counts = self._first_counts(tracked, pending)
                 pending, monitor = None, monitor._replace(basis=orthonormal(tracked.U))
-        return TrackingState(tracked, pending, state.seed, n_samples, outliers, monitor)
+        basis = tracked.U if is_check else state.counting_basis
+        return TrackingState(
+            tracked, pending, state.seed, n_samples, outliers, monitor, residual_counts, basis
+        )
+
+    def residual_counts(self, state: TrackingState) -> ResidualCounts:
+        """Return the residuals by size; those of the collected samples during initialisation."""
+        if state.init_samples is None:
+            return state.residual_counts
+        return self._first_counts(state.tracker, state.init_samples)
+
+    def _counted(
+        self, state: TrackingState, V: Array, track: Track, observed: Mask | None, is_check: bool
+    ) -> ResidualCounts:
+        """Return the counts with the residuals of a block."""
+        counts, number = state.residual_counts, state.n_samples // CHECK_EVERY
+        forgetting = float(getattr(self.tracker, "forgetting", 1.0))
+        is_sampled = number * CHECK_EVERY >= ALL_COUNTED or len(V) > MANY_FEATURES
+        has_long_memory = (1.0 - forgetting) * ALL_COUNTED <= 1.0
+        every = COUNTED_EVERY if is_sampled and has_long_memory else 1
+        if number % every:
+            return counts
+        counts = counts.added_fit(V, state.counting_basis, track.H, track.R, observed)
+        return counts.aged(CHECK_EVERY, forgetting**every) if is_check else counts
+
+    def _first_counts(self, tracked: Any, samples: InitSamples) -> ResidualCounts:
+        """Count the residuals of the samples that the basis was fitted to."""
+        (V, observed), U = samples, tracked.U
+        codes = self.tracker.encoder(tracked).encode(V, U, observed=observed)
+        residuals = studentised(V, U, codes.H, codes.R, observed)
+        residuals = unfitted(residuals, observed.sum(axis=1), U.shape[1])
+        return ResidualCounts.of(residuals, observed, V)
 
     def _robust_state(self, guess: Array, samples: InitSamples, seed: int) -> Any:
         """Return the state after the collected samples, from a robust basis fitted to them."""

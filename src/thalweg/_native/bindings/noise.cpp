@@ -1,9 +1,13 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+
+#include <optional>
 
 #include "bindings/arrays.hpp"
 #include "bindings/module.hpp"
 #include "kernels/entries.hpp"
 #include "kernels/huber_threshold.hpp"
+#include "kernels/residual_counts.hpp"
 #include "support/target.hpp"
 
 namespace thalweg {
@@ -34,6 +38,33 @@ void bind(nb::module_& m) {
         },
         exact("values"), "bound"_a, Released(),
         "Count the entries that are NaN, and those with 0 < |x| < bound.");
+    m.def(
+        "count_residuals",
+        [](Array2<const T> X, std::optional<Array2<const bool>> observed, Array2<const T> predicted,
+           Array2<const T> H, Array2<const T> R, Array1<const double> prediction_variance,
+           Array1<std::int64_t> first, Array2<float> counts, float weight) {
+            const auto B = X.shape(0), F = X.shape(1);
+            const bool masked = observed.has_value();
+            require_shapes((!masked || (observed->shape(0) == B && observed->shape(1) == F)) &&
+                               predicted.shape(0) == B && predicted.shape(1) == F &&
+                               R.shape(0) == B && R.shape(1) == F && H.shape(0) == B,
+                           "Masks, predictions, codes and outliers must be those of the samples.");
+            require_shapes(prediction_variance.shape(0) == F && first.shape(0) == F &&
+                               counts.shape(0) == F &&
+                               counts.shape(1) == static_cast<std::size_t>(n_bins),
+                           "There must be a variance and 48 counts of each feature.");
+            const FittedSamples<T> samples{
+                view(X),         masked ? view(*observed) : Matrix<const bool>(),
+                view(predicted), view(H),
+                view(R),         view(prediction_variance)};
+            on_target([&]<class Target>() {
+                ResidualCountKernels<Target, T>::count_residuals(
+                    samples, {view(first), view(counts), weight});
+            });
+        },
+        exact("X"), exact("observed").none(), exact("predicted"), exact("H"), exact("R"),
+        exact("prediction_variance"), exact("first"), exact("counts"), "weight"_a, Released(),
+        "Add the standardised residuals of fitted samples to counts by size, in place.");
 }
 
 }  // namespace
