@@ -71,7 +71,7 @@ def test_damage_is_named(path):
     raw = bytearray(path.read_bytes())
     raw[-1] ^= 1
     path.write_bytes(raw)
-    assert_rejected(path, "digest of the array 'code_prior_.squares' does not match")
+    assert_rejected(path, "digest of the array 'residual_counts_.first' does not match")
     raw[-1] ^= 1
     raw[60] ^= 1
     path.write_bytes(raw)

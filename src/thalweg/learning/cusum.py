@@ -106,7 +106,7 @@ class Cusum:
                 level = value
             deviation = value - level
             if n_samples > self.patience and spread > 0.0:
-                allowed = self._allowed(spread)
+                allowed = max(_ALLOWED_DEVIATION, log(self.factor) / spread)
                 clipped = min(deviation / spread, _LARGEST_DEVIATION)
                 evidence = max(0.0, evidence + clipped - allowed)
                 largest = _LARGEST_DEVIATION * spread
@@ -140,8 +140,5 @@ class Cusum:
         """
         if state.n_samples <= self.patience or state.spread <= 0.0:
             return 1.0
-        return exp(-2.0 * self._allowed(state.spread) * state.evidence)
-
-    def _allowed(self, spread: float) -> float:
-        """Return the deviation that is no evidence, in standard deviations."""
-        return max(_ALLOWED_DEVIATION, log(self.factor) / spread)
+        allowed = max(_ALLOWED_DEVIATION, log(self.factor) / state.spread)
+        return exp(-2.0 * allowed * state.evidence)

@@ -317,7 +317,13 @@ class TrackingLearner:
         outliers = state.outliers.added(n_outliers, n_observed, is_check)
         residual_counts = state.residual_counts
         if state.init_samples is None:
-            residual_counts = self._counted(state, V, track, observed, is_check)
+            number = state.n_samples // CHECK_EVERY
+            is_sampled = number * CHECK_EVERY >= ALL_COUNTED or len(V) > MANY_FEATURES
+            # a short memory needs all samples
+            is_short = (1.0 - getattr(self.tracker, "forgetting", 1.0)) * ALL_COUNTED > 1.0
+            every = COUNTED_EVERY if is_sampled and not is_short else 1
+            if number % every == 0:
+                residual_counts = self._counted(state, V, track, observed, is_check, every)
             monitor, has_jumped = _monitored(
                 state.monitor, track.error, tracked.U, n_samples, is_check
             )
@@ -343,17 +349,18 @@ class TrackingLearner:
         return self._first_counts(state.tracker, state.init_samples)
 
     def _counted(
-        self, state: TrackingState, V: Array, track: Track, observed: Mask | None, is_check: bool
+        self,
+        state: TrackingState,
+        V: Array,
+        track: Track,
+        observed: Mask | None,
+        is_check: bool,
+        every: int,
     ) -> ResidualCounts:
-        """Return the counts with the residuals of a block."""
-        counts, number = state.residual_counts, state.n_samples // CHECK_EVERY
+        """Return the counts with the residuals of a block, one in ``every``."""
+        counts, basis = state.residual_counts, state.counting_basis
+        counts = counts.added_fit(V, basis, track.H, track.R, observed)
         forgetting = float(getattr(self.tracker, "forgetting", 1.0))
-        is_sampled = number * CHECK_EVERY >= ALL_COUNTED or len(V) > MANY_FEATURES
-        has_long_memory = (1.0 - forgetting) * ALL_COUNTED <= 1.0
-        every = COUNTED_EVERY if is_sampled and has_long_memory else 1
-        if number % every:
-            return counts
-        counts = counts.added_fit(V, state.counting_basis, track.H, track.R, observed)
         return counts.aged(CHECK_EVERY, forgetting**every) if is_check else counts
 
     def _first_counts(self, tracked: Any, samples: InitSamples) -> ResidualCounts:

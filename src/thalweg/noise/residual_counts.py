@@ -23,14 +23,14 @@ __all__ = [
 BINS_PER_OCTAVE, N_BINS = 4, 48
 # Upper ends of the bins of an octave, for mantissas in [0.5, 1).
 _MANTISSAS = 0.5 * 2.0 ** (np.arange(1, BINS_PER_OCTAVE) / BINS_PER_OCTAVE)
-# Share of the counts in one of the outer bins at which the window moves: the noise scale has left
-# it. Safety margin: any share in 0.2..0.5 moves the window before the noise scale leaves it.
-_OUTER_SHARE = 1.0 / 3.0
+# Bins of the window in which the median residual stays: three octaves below it and four above are
+# needed for scale and tail.
+_LOWEST_MEDIAN, _HIGHEST_MEDIAN = 12, 32
 # Residuals below this many rounding errors of the entry count as one of that size.
 _ROUNDING_ERRORS = 4.0
-# Of t samples, sample i has the weight (i / t) ** 3: residuals of an early fit, which are too
-# large, lose their influence, and 44 % of the samples still count. benchmark: alarms
-_AGE_EXPONENT = 3.0
+# Of t samples, sample i has the weight (i / t) ** 2: residuals of an early fit, which are too
+# large, lose their influence, and 56 % of the samples still count. benchmark: alarms
+_AGE_EXPONENT = 2.0
 # Weight of a sample at which all counts are divided by it. Safety margin: float32 counts up to
 # 1.6e7 exactly.
 _LARGEST_WEIGHT = 4096.0
@@ -48,8 +48,8 @@ class ResidualCounts(NamedTuple):
     """Weighted numbers of absolute residuals, by feature and size.
 
     The bins of a feature divide 12 octaves of ``|r|`` into 48; the outer bins also count what lies
-    beyond. The first residual of a feature places its window. If a third of the residuals leave the
-    window, as after a change of units, it moves and the feature is counted again.
+    beyond. The first residual of a feature places its window. If the median residual leaves the
+    middle of the window, as after a change of units, it moves and the feature is counted again.
 
     Attributes
     ----------
@@ -203,13 +203,13 @@ class ResidualCounts(NamedTuple):
 
     def _moved(self) -> "ResidualCounts":
         """Return the counts, with new windows for features that have left theirs."""
-        totals = self.counts.sum(axis=1)
-        below = self.counts[:, 0] > _OUTER_SHARE * totals
-        above = self.counts[:, -1] > _OUTER_SHARE * totals
-        left = below | above
+        below = np.cumsum(self.counts, axis=1)
+        middle = np.argmax(below >= 0.5 * below[:, -1:], axis=1)
+        left = (below[:, -1] > 0.0) & ((middle < _LOWEST_MEDIAN) | (middle > _HIGHEST_MEDIAN))
         if not left.any():
             return self
-        step = np.where(below, -(N_BINS // 2), N_BINS // 2)
+        beyond = np.where(middle == 0, -(N_BINS // 2), np.where(middle == N_BINS - 1, N_BINS // 2, 0))
+        step = np.where(beyond == 0, middle - N_BINS // 2, beyond)
         first = np.where(left, self.first + step, self.first)
         return self._replace(counts=np.where(left[:, None], 0, self.counts), first=first)
 
