@@ -208,8 +208,8 @@ class ResidualCounts(NamedTuple):
         left = (below[:, -1] > 0.0) & ((middle < _LOWEST_MEDIAN) | (middle > _HIGHEST_MEDIAN))
         if not left.any():
             return self
-        beyond = np.where(middle == 0, -(N_BINS // 2), np.where(middle == N_BINS - 1, N_BINS // 2, 0))
-        step = np.where(beyond == 0, middle - N_BINS // 2, beyond)
+        half = N_BINS // 2
+        step = np.where(middle == N_BINS - 1, half, np.where(middle == 0, -half, middle - half))
         first = np.where(left, self.first + step, self.first)
         return self._replace(counts=np.where(left[:, None], 0, self.counts), first=first)
 

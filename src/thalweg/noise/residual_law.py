@@ -120,8 +120,10 @@ def _fitted(counts_bytes: bytes, first_bytes: bytes) -> ResidualLaw:
     variances: Array = np.zeros(len(some))
     for _ in range(_FIRST_STEPS):
         positions, variances = scale_positions(some, positions, tail, cut)
+    near: float | None = None
     for _ in range(_ALTERNATIONS):
-        tail, share, cut = fit_tail(some, positions)
+        tail, share, cut = fit_tail(some, positions, near)
+        near = cut
         positions, variances = scale_positions(some, positions, tail, cut)
     moved, common = shrunk(starts + positions, variances)
     logs: Array = np.full(len(first), common)
