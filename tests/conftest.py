@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_limits
 
-import hostile  # noqa: F401  registers the long profile of Hypothesis
+import profiles  # noqa: F401  registers the long profile of Hypothesis
 from quick import is_quick
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,7 +1,4 @@
-"""Data that nobody wishes for, drawn by Hypothesis: shapes, types, containers, gaps and sizes.
-
-``--hypothesis-profile=long`` draws many more examples, others in every run.
-"""
+"""Invalid and extreme data, drawn by Hypothesis: shapes, types, containers, gaps and sizes."""
 
 import faulthandler
 from collections.abc import Callable
@@ -10,27 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis import strategies as st
 from scipy import sparse
 
-LONG = "long"
-settings.register_profile(LONG, max_examples=500, deadline=None, print_blob=True)
 # Seconds after which an example counts as hung, on a machine that is busy with other things.
 PATIENCE = 300
-
-
-def budget(few: int) -> settings:
-    """Return the settings for so many examples, always the same, or for a long run."""
-    quiet = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
-    if settings.default.max_examples == settings.get_profile(LONG).max_examples:
-        return settings(settings.get_profile(LONG), suppress_health_check=quiet)
-    return settings(
-        max_examples=few,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=quiet,
-    )
 
 
 def within_time(job: Callable[[], Any]) -> Any:

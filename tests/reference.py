@@ -1,4 +1,4 @@
-"""Naive twins of the fast code: one sample, one support, one entry, one loop at a time.
+"""Reference implementations of the fast code: one sample, support or entry at a time.
 
 The first part has a function for every kernel of ``thalweg._native``, under its name.
 The second part is paper [O] transcribed line by line, for a single sample or a whole batch.
@@ -701,35 +701,35 @@ def track_grouse(
 
 
 def robust_codes(
-    U: Array, v: Array, ridge: float, knee: float, rho: float, rounds: int
+    U: Array, v: Array, ridge: float, delta: float, rho: float, rounds: int
 ) -> tuple[Array, Array]:
     """Return codes after some rounds of ADMM, and the multipliers relative to their bound.
 
-    Minimised is sum |q| or, with a knee, sum of Huber's function of q, and ridge |h|^2 / 2,
-    subject to U h + q = v. The rounds begin at least squares.
+    The problem is min sum |q| + ridge |h|^2 / 2 subject to U h + q = v. If delta > 0, the Huber
+    function with this threshold replaces |q|. The rounds start from least squares.
     """
     K = U.shape[1]
     h = np.linalg.pinv(U.T @ U + ridge * np.eye(K), rcond=1e-12) @ (U.T @ v)
     rest = v - U @ h
     weight = rho / np.abs(rest).mean()
     bound = 1.0
-    if knee > 0:
-        weight, bound = min(weight * knee, 1.0), knee
-    u = -np.clip(rest / (weight if knee > 0 else 1.0), -bound / weight, bound / weight)
+    if delta > 0:
+        weight, bound = min(weight * delta, 1.0), delta
+    u = -np.clip(rest / (weight if delta > 0 else 1.0), -bound / weight, bound / weight)
     for _ in range(rounds):
         x = v - U @ h - u
-        q = np.array([_prox(float(value), knee, weight) for value in x])
+        q = np.array([_prox(float(value), delta, weight) for value in x])
         u = u + U @ h + q - v
         h = np.linalg.solve(U.T @ U + ridge / weight * np.eye(K), U.T @ (v - q - u))
     return h, -u * weight / bound
 
 
-def _prox(x: float, knee: float, weight: float) -> float:
-    """Return argmin over q of |q| or Huber's function, and weight (q - x)^2 / 2."""
-    if knee == 0:
+def _prox(x: float, delta: float, weight: float) -> float:
+    """Return argmin over q of |q|, or the Huber function, plus weight (q - x)^2 / 2."""
+    if delta == 0:
         return soft(x, 1 / weight)
     inside = weight * x / (1 + weight)
-    return inside if abs(inside) <= knee else soft(x, knee / weight)
+    return inside if abs(inside) <= delta else soft(x, delta / weight)
 
 
 def track_l1(
@@ -797,9 +797,9 @@ def track_surrogate(
     for t, (v, there) in enumerate(zip(V, observed, strict=True)):
         lengths.append(sqrt(F) * median_size(v[there]))
         length = np.mean(lengths)
-        ridge, knee = weights[0], weights[1] * length
-        h, _ = robust_codes(U[there], v[there], ridge, knee, rho, rounds)
-        r = np.array([soft(float(value), knee) for value in v - U @ h])
+        ridge, delta = weights[0], weights[1] * length
+        h, _ = robust_codes(U[there], v[there], ridge, delta, rho, rounds)
+        r = np.array([soft(float(value), delta) for value in v - U @ h])
         H[t], R[t] = h, np.where(there, r, 0.0)
         A = forgetting * A + np.outer(h, h)
         B = forgetting * B + np.outer(np.where(there, v - r, U @ h), h)
@@ -840,11 +840,11 @@ def least_l1_outliers(v: Array, P: Array, bound: float) -> Array:
     return np.sign(e) * np.maximum(np.abs(e) - limit, 0.0)
 
 
-def huber_fit(v: Array, P: Array, knee: float) -> Array:
-    """Return the codes of least Huber's function by reweighted least squares."""
+def huber_fit(v: Array, P: Array, delta: float) -> Array:
+    """Return argmin over h of the Huber loss of v - P h, by reweighted least squares."""
     h = np.linalg.lstsq(P, v, rcond=None)[0]
     for _ in range(1000):
-        weight = 1.0 / np.maximum(np.abs(v - P @ h) / knee, 1.0)
+        weight = 1.0 / np.maximum(np.abs(v - P @ h) / delta, 1.0)
         step = np.linalg.solve(P.T * weight @ P, P.T @ (weight * v)) - h
         h = h + step
         if np.abs(step).max() <= 1e-13 * np.abs(h).max():
@@ -856,7 +856,7 @@ def huber_fit(v: Array, P: Array, knee: float) -> Array:
 
 
 class Noise(NamedTuple):
-    """What is known of the noise: its variance, and how much it rests on."""
+    """Running averages: noise variance and its weight, code size and share of inliers."""
 
     variance: float
     weight: float
@@ -866,8 +866,8 @@ class Noise(NamedTuple):
     first: list[float]
 
 
-def upper(x: Array, spare: int = 0, share: float = 0.5) -> float:
-    """Return a quantile, the median if not told, of |x| without its smallest entries."""
+def upper_quantile(x: Array, spare: int = 0, share: float = 0.5) -> float:
+    """Return a quantile (default: the median) of |x|, without the ``spare`` smallest entries."""
     sizes = np.sort(np.abs(x[:: max(len(x) // 1024, 1)]))
     rest = sizes[min(spare, len(sizes) - 1) :]
     return float(rest[int(share * len(rest))])
@@ -880,45 +880,45 @@ def least_squares_codes(X: Array, observed: Array, U: Array) -> Array:
 
 
 def least_norm(x: Array, U: Array) -> Array:
-    """Return the codes of least squares; those of least norm, where there are many."""
+    """Return the least-squares codes, of least norm if they are not unique."""
     return np.linalg.lstsq(U, x, rcond=1e-7)[0] if len(x) else np.zeros(U.shape[1])
 
 
-def huber_codes(X: Array, observed: Array, U: Array, knee: float) -> Array:
-    """Return codes of least Huber's function; of least squares where few entries were observed."""
+def huber_codes(X: Array, observed: Array, U: Array, delta: float) -> Array:
+    """Return codes of least Huber loss; least squares for samples with few observed entries."""
     H = least_squares_codes(X, observed, U)
     for h, x, there in zip(H, X, observed, strict=True):
         if there.sum() >= 2 * U.shape[1] + 2:
-            h[:] = exact_huber_fit(x[there], U[there], knee)
+            h[:] = exact_huber_fit(x[there], U[there], delta)
     return H
 
 
-def exact_huber_fit(x: Array, U: Array, knee: float) -> Array:
-    """Return the codes of least Huber's function: reweighted until all sides of it are right."""
+def exact_huber_fit(x: Array, U: Array, delta: float) -> Array:
+    """Return argmin over h of the Huber loss of x - U h: reweighted until the signs are right."""
     h = least_norm(x, U)
     for _ in range(5000):
         e = x - U @ h
-        inside = np.abs(e) <= knee
-        pull = U[~inside].T @ (knee * np.sign(e[~inside]))
+        inside = np.abs(e) <= delta
+        pull = U[~inside].T @ (delta * np.sign(e[~inside]))
         G, g = U[inside].T @ U[inside], U[inside].T @ x[inside] + pull
         best = np.linalg.lstsq(G, g, rcond=1e-12)[0]
-        left = np.clip(x - U @ best, -knee, knee)
+        left = np.clip(x - U @ best, -delta, delta)
         if np.all(np.abs(U.T @ left) <= 1e-10 * (np.abs(U).T @ np.abs(left))):
             return best
-        h = reweighted(h, x, U, knee)
-    raise AssertionError(f"no minimum was found with the knee {knee}")
+        h = reweighted_step(h, x, U, delta)
+    raise AssertionError(f"no minimum was found with delta = {delta}")
 
 
-def reweighted(h: Array, x: Array, U: Array, knee: float) -> Array:
+def reweighted_step(h: Array, x: Array, U: Array, delta: float) -> Array:
     """Return the codes after a step of reweighted least squares."""
-    weight = 1.0 / np.maximum(np.abs(x - U @ h) / knee, 1.0)
+    weight = 1.0 / np.maximum(np.abs(x - U @ h) / delta, 1.0)
     return np.linalg.solve(U.T * weight @ U, U.T @ (weight * x))
 
 
-class Cleaned(NamedTuple):
-    """Codes and residual of a sample, what was kept of it, its noise level, two quantiles.
+class RejectionFit(NamedTuple):
+    """Fit of a sample: codes h, residual e, inliers, noise scale, two quantiles of |e|.
 
-    And how many entries more than codes may teach something, and the size of the codes.
+    ``spare`` is the number of inliers minus the number of codes, ``size`` the size of the codes.
     """
 
     h: Array
@@ -931,74 +931,74 @@ class Cleaned(NamedTuple):
     size: float
 
 
-def cleaned(
-    x: Array, U: Array, scale: float, knee: float, limit: float, prior: float, likely: float
-) -> Cleaned:
-    """Fit a sample, all of it observed, and leave out what is farther than ``limit * scale``.
+def fit_with_rejection(
+    x: Array, U: Array, scale: float, delta: float, limit: float, prior: float, typical_size: float
+) -> RejectionFit:
+    """Fit a complete sample; entries with residuals above ``limit * scale`` are outliers.
 
-    With a scale of 0 it is taken from the sample's own residual. If less than 30 % would stay,
-    the first fit is the last. At the end codes give way to the prior where they are not told.
+    If the scale is 0, it is estimated from the residual of the sample. If less than 30 % are
+    inliers, the Huber fit is returned. The prior then shrinks codes that the data do not determine.
     """
     n, K = U.shape
     if n < 2 * K + 2:
-        return cleaned_few(x, U, scale, knee, limit, prior, likely)
-    bend = knee * scale if scale > 0 else 1e-2 * upper(x)
+        return fit_few_entries(x, U, scale, delta, limit, prior, typical_size)
+    bend = delta * scale if scale > 0 else 1e-2 * upper_quantile(x)
     e = x - U @ exact_huber_fit(x, U, bend)
-    middle, low = upper(e, K), upper(e, K, 0.3)
+    middle, low = upper_quantile(e, K), upper_quantile(e, K, 0.3)
     scale = scale or MAD_TO_STANDARD_DEVIATION * middle
-    h, rows = fitted(x, U, bend, limit * scale, max(K + 1, int(0.3 * n)), prior)
+    h, rows = fit_inliers(x, U, bend, limit * scale, max(K + 1, int(0.3 * n)), prior)
     e = x - U @ h
     kept = np.abs(e) <= limit * scale
-    return Cleaned(h, e, kept, scale, middle, low, int(kept.sum()) - K, size_of(h, rows))
+    return RejectionFit(h, e, kept, scale, middle, low, int(kept.sum()) - K, code_size(h, rows))
 
 
-def cleaned_few(
-    x: Array, U: Array, scale: float, knee: float, limit: float, prior: float, likely: float
-) -> Cleaned:
-    """Do the same for few entries: all teach something, or none.
+def fit_few_entries(
+    x: Array, U: Array, scale: float, delta: float, limit: float, prior: float, typical_size: float
+) -> RejectionFit:
+    """Do the same for few entries: either all are used for learning, or none.
 
-    Where they do not fit, codes are of those that do, and no longer than four times the usual.
+    If they do not fit, codes are those of the inliers, of at most four times the typical norm.
     """
     n, K = U.shape
-    known, h = scale > 0, tempered(least_norm(x, U), U, prior)
-    e, size = x - U @ h, size_of(h, U)
-    middle, low = upper(e, K), upper(e, K, 0.3)
+    known, h = scale > 0, shrink_to_prior(least_norm(x, U), U, prior)
+    e, size = x - U @ h, code_size(h, U)
+    middle, low = upper_quantile(e, K), upper_quantile(e, K, 0.3)
     scale = scale or MAD_TO_STANDARD_DEVIATION * middle
     bound = limit * scale
     fits = bool(e @ e <= bound**2 * (n - K))
     kept = np.full(n, fits)
     if known and not fits:
         if n > K:
-            h, _ = fitted(x, U, knee * scale, bound, K + 1, prior)
+            h, _ = fit_inliers(x, U, delta * scale, bound, K + 1, prior)
             h = h * (np.sum(np.abs(x - U @ h) <= bound) > K)
-        h = h * min(1.0, 4 * np.sqrt(likely) / max(float(np.linalg.norm(h)), 1e-300))
+        h = h * min(1.0, 4 * np.sqrt(typical_size) / max(float(np.linalg.norm(h)), 1e-300))
         e = x - U @ h
         kept = np.abs(e) <= bound
-    return Cleaned(h, e, kept, scale, middle, low, (n if fits else 0) - K, size)
+    return RejectionFit(h, e, kept, scale, middle, low, (n if fits else 0) - K, size)
 
 
-def size_of(h: Array, U: Array) -> float:
-    """Return |h|^2 as far as the rows of U tell it."""
+def code_size(h: Array, U: Array) -> float:
+    """Return |U h|^2, scaled so that it is |h|^2 if U has orthogonal columns of equal norm."""
     return float(np.sum((U @ h) ** 2) * U.shape[1] / np.sum(U**2)) if U.any() else 0.0
 
 
-def tempered(h: Array, U: Array, prior: float) -> Array:
-    """Return h with less of those directions in which the rows of U are small."""
-    told, Q = np.linalg.eigh(U.T @ U)
-    return Q @ ((1 - (prior / (prior + np.maximum(told, 0.0))) ** 3) * (Q.T @ h))
+def shrink_to_prior(h: Array, U: Array, prior: float) -> Array:
+    """Return h, shrunk in directions in which the data precision U'U is small."""
+    precision, Q = np.linalg.eigh(U.T @ U)
+    return Q @ ((1 - (prior / (prior + np.maximum(precision, 0.0))) ** 3) * (Q.T @ h))
 
 
-def bounded(prior: float, U: Array, n: int) -> float:
-    """Return the prior: at most a tenth of what n usual rows tell of a code, and not nothing."""
-    usual = n * float(np.mean(U**2))
-    return max(min(prior, 0.1 * usual), 1e2 * float(np.finfo(U.dtype).eps) * usual)
+def bounded_prior(prior: float, U: Array, n: int) -> float:
+    """Return the prior precision: at most a tenth of the typical data precision, and not zero."""
+    typical = n * float(np.mean(U**2))
+    return max(min(prior, 0.1 * typical), 1e2 * float(np.finfo(U.dtype).eps) * typical)
 
 
-def fitted(
-    x: Array, U: Array, knee: float, bound: float, least: int, prior: float
+def fit_inliers(
+    x: Array, U: Array, delta: float, bound: float, least: int, prior: float
 ) -> tuple[Array, Array]:
-    """Return the codes of the entries within the bound, at the end with the prior, and its rows."""
-    first = h = exact_huber_fit(x, U, knee)
+    """Return the codes of the inliers, shrunk by the prior, and the rows of U at the inliers."""
+    first = h = exact_huber_fit(x, U, delta)
     kept = np.abs(x - U @ h) <= bound
     for _ in range(10):
         if kept.sum() < least:
@@ -1009,24 +1009,24 @@ def fitted(
         before, kept = kept, np.abs(x - U @ h) <= bound
         if np.array_equal(before, kept):
             break
-    return tempered(h, U[kept], prior), U[kept]
+    return shrink_to_prior(h, U[kept], prior), U[kept]
 
 
 def codes_with_rejection(
-    X: Array, observed: Array, U: Array, scale: float, prior: float, knee: float, limit: float
+    X: Array, observed: Array, U: Array, scale: float, prior: float, delta: float, limit: float
 ) -> tuple[Array, Array]:
     """Return codes and outliers of the rows of X."""
     H, R = np.zeros((len(X), U.shape[1])), np.zeros(X.shape)
     for t, (x, there) in enumerate(zip(X, observed, strict=True)):
         if there.any():
-            least = bounded(prior, U, int(there.sum()))
-            likely = scale**2 * U.shape[1] / prior if prior > 0 else np.inf
-            found = cleaned(x[there], U[there], scale, knee, limit, least, likely)
+            least = bounded_prior(prior, U, int(there.sum()))
+            typical_size = scale**2 * U.shape[1] / prior if prior > 0 else np.inf
+            found = fit_with_rejection(x[there], U[there], scale, delta, limit, least, typical_size)
             H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
     return H, R
 
 
-def learned(
+def update_rows(
     U: Array, moments: Array, w: Array, x: Array, kept: Array, forgetting: float, step: float
 ) -> tuple[Array, Array]:
     """Return basis and rows' moments after one sample: [T] (25), Algorithm 3 without its ridge."""
@@ -1037,18 +1037,18 @@ def learned(
     return U, moments
 
 
-def adaptive(e: Array, w: Array, full: float) -> float:
+def adaptive_step(e: Array, w: Array, full: float) -> float:
     """Return eta of [T] (26): the sine of sample and subspace, or 1 beyond ``full``."""
     sine = np.sqrt(e @ e / (e @ e + w @ w))
     return float(sine if sine <= full else 1.0)
 
 
-def paced(e: Array, w: Array, motion: Motion) -> tuple[float, float]:
+def forgetting_and_step(e: Array, w: Array, motion: Motion) -> tuple[float, float]:
     """Return forgetting factor and step: eta of [T] (26) multiplies one of them.
 
-    The factor, if the last number of the motion says so: lambda_t = eta_t lambda, [T] II-B.
+    The factor if the last entry of ``motion`` is true: lambda_t = eta_t lambda, [T] II-B.
     """
-    eta = adaptive(e, w, motion[2])
+    eta = adaptive_step(e, w, motion[2])
     return (motion[0] * eta, 1.0) if motion[3] else (motion[0], eta)
 
 
@@ -1057,7 +1057,8 @@ def track_least_squares(
 ) -> tuple[Array, Array, Array, Array]:
     """Return the basis after the rows of X, the rows' moments, codes and median residuals.
 
-    ``motion`` is the forgetting factor, the first weight, where eta is 1, and what it multiplies.
+    ``motion``: forgetting factor, ridge, sine above which eta is 1, and whether eta multiplies
+    the forgetting factor.
     """
     F, K = U.shape
     H, errors, moments = np.zeros((len(X), K)), np.full(len(X), np.nan), np.zeros((F, K, K))
@@ -1066,12 +1067,12 @@ def track_least_squares(
             continue
         w = least_norm(x[there], U[there])
         e = x[there] - U[there] @ w
-        H[t], errors[t] = w, upper(e, K) if there.sum() > K else np.nan
+        H[t], errors[t] = w, upper_quantile(e, K) if there.sum() > K else np.nan
         if not w.any():
             continue
         if not moments.any():
             moments[:] = motion[1] * (w @ w) / K * np.eye(K)
-        U, moments = learned(U, moments, w, x, there, *paced(e, w, motion))
+        U, moments = update_rows(U, moments, w, x, there, *forgetting_and_step(e, w, motion))
     return U, moments, H, errors
 
 
@@ -1081,13 +1082,13 @@ def track_with_rejection(
     U: Array,
     motion: Motion,
     rule: tuple[float, float, float, float],
-    listen: int,
+    warm_up: int,
 ) -> tuple[Array, Array, Noise, Array, Array, Array]:
     """Return basis, moments and noise after the rows of X, codes, outliers, median residuals.
 
-    ``rule`` is knee and limit in noise levels, the variance of a standard normal number within
-    the limit, and what the noise level keeps of its weight; the first ``listen`` samples only
-    tell the level.
+    ``rule``: Huber threshold and outlier threshold in noise scales, the variance of a normal
+    distribution truncated at the latter, and the decay of the weight of the noise scale. The
+    first ``warm_up`` samples only estimate the noise scale.
     """
     F, K = U.shape
     H, R, errors = np.zeros((len(X), K)), np.zeros(X.shape), np.full(len(X), np.nan)
@@ -1096,33 +1097,37 @@ def track_with_rejection(
         n = int(there.sum())
         if n == 0:
             continue
-        listening = noise.n_samples < listen
-        scale = 0.0 if listening else sqrt(noise.variance)
-        known = not listening and noise.size > 0
-        prior = bounded(noise.variance * K / noise.size if known else 0.0, U, n)
-        likely = noise.size if known else np.inf
-        found = cleaned(x[there], U[there], scale, rule[0], rule[1], prior, likely)
+        warming_up = noise.n_samples < warm_up
+        scale = 0.0 if warming_up else sqrt(noise.variance)
+        known = not warming_up and noise.size > 0
+        prior = bounded_prior(noise.variance * K / noise.size if known else 0.0, U, n)
+        typical_size = noise.size if known else np.inf
+        found = fit_with_rejection(x[there], U[there], scale, rule[0], rule[1], prior, typical_size)
         H[t], R[t, there] = found.h, np.where(found.kept, 0.0, found.e)
         if n <= K:
             continue
         errors[t] = found.middle
         spare, clean = found.spare, found.e[found.kept]
-        noise = heard(noise, found, spare, listening, rule)
-        noise, usual = counted(noise, found.size, max(spare, 0) / (n - K), 1 - rule[3])
-        if listening or not usual or spare <= 0 or not found.h.any():
+        noise = update_noise(noise, found, spare, warming_up, rule)
+        noise, typical = update_averages(noise, found.size, max(spare, 0) / (n - K), 1 - rule[3])
+        if warming_up or not typical or spare <= 0 or not found.h.any():
             continue
         if not moments.any():
             moments[:] = motion[1] * noise.size / K * np.eye(K)
         kept = np.zeros(F, dtype=bool)
         kept[there] = found.kept
-        U, moments = learned(U, moments, found.h, x, kept, *paced(clean, found.h, motion))
+        U, moments = update_rows(
+            U, moments, found.h, x, kept, *forgetting_and_step(clean, found.h, motion)
+        )
     return U, moments, noise, H, R, errors
 
 
-def heard(noise: Noise, found: Cleaned, spare: int, listening: bool, rule: Any) -> Noise:
-    """Return what is known of the noise with the variance of one sample more."""
+def update_noise(
+    noise: Noise, found: RejectionFit, spare: int, warming_up: bool, rule: Any
+) -> Noise:
+    """Return the averages after the noise variance of one more sample."""
     weight = max(spare, 1)
-    if listening:
+    if warming_up:
         first = [*noise.first, found.scale]
         return noise._replace(
             variance=float(np.median(first)) ** 2, weight=noise.weight + weight, first=first
@@ -1138,18 +1143,18 @@ def heard(noise: Noise, found: Cleaned, spare: int, listening: bool, rule: Any) 
     return noise._replace(variance=mean, weight=total)
 
 
-def counted(noise: Noise, told: float, share: float, least: float) -> tuple[Noise, bool]:
-    """Return the means with one sample more, and whether it kept about as much as others."""
+def update_averages(noise: Noise, code: float, share: float, least: float) -> tuple[Noise, bool]:
+    """Return the averages after one more sample, and whether its share of inliers is typical."""
     n = noise.n_samples + 1
-    rate, usual, size = max(1 / n, least), share >= 0.5 * noise.share, noise.size
-    if usual and told > 0:
-        size = size ** (1 - rate) * told**rate if size > 0 else told
+    rate, typical, size = max(1 / n, least), share >= 0.5 * noise.share, noise.size
+    if typical and code > 0:
+        size = size ** (1 - rate) * code**rate if size > 0 else code
     mean = noise.share + rate * (share - noise.share)
-    return noise._replace(n_samples=n, size=size, share=mean), usual
+    return noise._replace(n_samples=n, size=size, share=mean), typical
 
 
-class Alternated(NamedTuple):
-    """Codes and outliers after rounds of Algorithm 2 of [T], and how far s moved in each."""
+class ADMMResult(NamedTuple):
+    """Codes and outliers after rounds of Algorithm 2 of [T], and the change of s in each."""
 
     w: Array
     s: Array
@@ -1157,22 +1162,22 @@ class Alternated(NamedTuple):
 
 
 def admm_codes(
-    x: Array, U: Array, knee: float, rounds: int, rho: float = 1.5, sign: float = 1.0
-) -> Alternated:
-    """Run Algorithm 2 of [T] on a sample, all of it observed; with the sign -1, (15) as printed."""
+    x: Array, U: Array, delta: float, rounds: int, rho: float = 1.5, sign: float = 1.0
+) -> ADMMResult:
+    """Run Algorithm 2 of [T] on a complete sample; with the sign -1, (15) as printed."""
     w, s, dual, e = np.zeros(U.shape[1]), np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
     moves = np.zeros(rounds)
     for k in range(rounds):
         u = (x - U @ w + sign * rho * (s - dual)) / (1 + rho)  # (15)
-        before, s = s, shrunk(u + dual, knee / rho)  # (16)
+        before, s = s, soft_threshold(u + dual, delta / rho)  # (16)
         dual = dual + u - s
         moves[k] = np.linalg.norm(s - before)
         w = np.linalg.lstsq(U, x - s + e, rcond=None)[0]  # (20)
         z = U @ w + s - x  # (21)
-        e = rho / (1 + rho) * z + shrunk(z, knee * (1 + 1 / rho)) / (1 + rho)  # (22)
-    return Alternated(w, s, moves)
+        e = rho / (1 + rho) * z + soft_threshold(z, delta * (1 + 1 / rho)) / (1 + rho)  # (22)
+    return ADMMResult(w, s, moves)
 
 
-def shrunk(x: Array, threshold: float) -> Array:
-    """Return x, each entry moved towards zero by the threshold and not beyond."""
+def soft_threshold(x: Array, threshold: float) -> Array:
+    """Return sign(x) max(|x| - threshold, 0)."""
     return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)

@@ -1,4 +1,4 @@
-"""The descent: each block against CVXPY, monotone, feasible, and stationary where it ends."""
+"""Block descent: each block against CVXPY; monotone, feasible, and stationary at the end."""
 
 from dataclasses import replace
 from itertools import combinations, pairwise

@@ -61,7 +61,7 @@ def test_bounds_hold_when_the_time_is_up(X: Any) -> None:
 
 
 def test_the_guarantee_is_that_of_proposition_5(X: Any) -> None:
-    """(29) as printed, from distances between hulls; and no fit is below what it allows."""
+    """(29) as printed, from distances between hulls; no fit is below this bound."""
     for weight in (1.0, 300.0):
         options: dict[str, Any] = {"sparsity": NONZEROS, "weight": weight}
         found = [

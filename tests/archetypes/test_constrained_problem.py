@@ -15,7 +15,7 @@ from thalweg.errors import ParameterError
 
 
 def oracle(X: Any, alpha: float, blocks: Any, support: Any) -> tuple[float, float]:
-    """Return D and the worst distance over alpha where SLSQP ends, begun at given blocks."""
+    """Return D and the largest distance over alpha at the result of SLSQP from given blocks."""
     (m, n), k = X.shape, len(blocks[0])
     cuts = [k * n, k * n + m * k]
 
@@ -79,10 +79,10 @@ CASES = [
 
 
 @pytest.mark.parametrize(("seed", "m", "n", "k", "nonzeros", "share"), CASES, ids=str)
-def test_no_solver_goes_further_from_there(
+def test_slsqp_does_not_improve_the_solution(
     seed: int, m: int, n: int, k: int, nonzeros: int | None, share: float
 ) -> None:
-    """For the support that was found; without a limit also from samples by chance."""
+    """For the same support; without a limit on nonzeros also from random samples."""
     X = random_samples(seed, m, n, k)
     rows = DataMatrix.of(X)
     start = from_archetypes(rows, rows.take(successive_projections(rows, k)))

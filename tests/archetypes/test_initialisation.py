@@ -1,4 +1,4 @@
-"""Where to begin, and the way from there: starts, path, detours, the constrained form."""
+"""Initialisation, the path of weights, relaxed supports, and the constrained form."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ def test_a_path_keeps_every_stop(feasible: Any) -> None:
     assert np.array_equal(stops[-1].components, ended.point.state.H)
     assert stops[-1].objective == ended.point.objective
     assert feasible(ended.point.state, 60)
-    # archetypes come away from the hull as the weight falls
+    # archetypes leave the hull as the weight decreases
     distances = [hull_distance(stop.components, problem.rows.X) for stop in stops]
     assert distances[0] < distances[-1]
 

@@ -23,7 +23,7 @@ EXACT = Descent(1e-8, 5000)
 
 
 def from_projections(seed: int) -> tuple[Problem, DescentResult]:
-    """Return a small problem and where the path from projections ends."""
+    """Return a small problem and the end of the path from projections."""
     X = archetypal_mixtures(12, 6, K, noise=0.05, random_state=seed).X
     problem = Problem(DataMatrix.of(X), 1.0, NONZEROS)
     start = from_archetypes(
@@ -32,7 +32,7 @@ def from_projections(seed: int) -> tuple[Problem, DescentResult]:
     return problem, Continuation(8, EXACT).run(problem, start)[1]
 
 
-# --- the twin: SciPy's NNLS with a heavy row for the sum, and formula (34) as printed -----------
+# --- reference: SciPy's NNLS with a heavy row for the sum, and formula (34) as printed ----------
 
 HEAVY = 1e4
 

@@ -1,4 +1,4 @@
-"""The outer approximation: F and its slope, bounds against brute force, and what a start needs."""
+"""Outer approximation: F and its subgradients, bounds against brute force, initialisation."""
 
 from itertools import product
 from typing import Any
@@ -44,7 +44,7 @@ def test_value_is_that_of_cvxpy(rows: DataMatrix, anchored: bool) -> None:
 
 
 def test_slopes_are_subgradients(rows: DataMatrix) -> None:
-    """Proposition 4 by sampled inequalities, also where F was found only roughly."""
+    """Proposition 4 by sampled inequalities, also for inexact values of F."""
     rng = np.random.default_rng(1)
     for gap in (1e-5, 10.0):
         solver = OuterApproximation(K, gap=gap)
@@ -100,7 +100,7 @@ def test_bounds_on_entries_are_tighter_than_the_paper_s(rows: DataMatrix) -> Non
     assert rows.X.max() < 0.3 * largest_norm(rows, K)
 
 
-def test_time_is_kept(rows: DataMatrix) -> None:
+def test_the_time_limit_is_kept(rows: DataMatrix) -> None:
     found = OuterApproximation(K, seconds=1e-3).run(rows, 4)
     assert found.rounds == 0
     assert found.lower == 0.0

@@ -281,7 +281,7 @@ def test_dense_data_are_not_copied(gaps: bool, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("label", [label for label in LOSSES if label != "huber(0.5)"])
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_units_do_not_matter(label: str, factor: float) -> None:
-    """Except for those of a knee that was given."""
+    """Except for a Huber threshold that the user sets."""
     X = holed(counts(7))
     one, other = (
         DivergenceNMF(K, loss=LOSSES[label], max_iter=20, random_state=0).fit(c * X)
@@ -377,9 +377,9 @@ def test_a_refit_forgets() -> None:
 
 
 def test_callback_hears_each_round() -> None:
-    heard: list[Progress] = []
-    model = DivergenceNMF(K, max_iter=12, random_state=0, callback=heard.append).fit(counts())
-    assert len(heard) == model.n_iter_ == 12
-    assert {p.n_samples_seen for p in heard} == {N}
+    records: list[Progress] = []
+    model = DivergenceNMF(K, max_iter=12, random_state=0, callback=records.append).fit(counts())
+    assert len(records) == model.n_iter_ == 12
+    assert {p.n_samples_seen for p in records} == {N}
     silent = DivergenceNMF(K, max_iter=12, random_state=0).fit(counts())
-    assert silent.objective_ == heard[-1].objective
+    assert silent.objective_ == records[-1].objective

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from hostile import budget, matrices, within_time
+from hostile import matrices, within_time
+from profiles import budget
 from thalweg import baselines
 from thalweg.errors import InputError, ThalwegError
 

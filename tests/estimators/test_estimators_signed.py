@@ -102,7 +102,7 @@ def test_memory_of_a_blind_stream_is_that_of_no_sample(
     assert sizes[0] == sizes[1]
 
 
-def test_the_diary_of_drift_is_bounded(
+def test_the_history_of_drift_is_bounded(
     make_tracking: Any, gappy: Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = make_tracking(epochs=3).fit(gappy).drift_
@@ -126,23 +126,23 @@ def test_a_given_start_is_where_it_begins(make_tracking: Any, planted: OutlierDa
 
 
 def test_callback_of_a_tracker(make_tracking: Any, state_of: Any, gappy: Array) -> None:
-    heard: list[Progress] = []
-    watched = make_tracking(callback=heard.append, epochs=2).fit(gappy)
+    records: list[Progress] = []
+    watched = make_tracking(callback=records.append, epochs=2).fit(gappy)
     assert_same(state_of(make_tracking(epochs=2).fit(gappy)), state_of(watched))
-    assert [p.n_samples_seen for p in heard] == [240, 480]
-    assert [p.n_samples_total for p in heard] == [480, 480]
-    assert heard[-1].outlier_share == watched.outlier_share_
+    assert [p.n_samples_seen for p in records] == [240, 480]
+    assert [p.n_samples_total for p in records] == [480, 480]
+    assert records[-1].outlier_share == watched.outlier_share_
     watched.partial_fit(gappy[:10])
-    assert (heard[-1].n_samples_seen, heard[-1].n_samples_total) == (490, None)
+    assert (records[-1].n_samples_seen, records[-1].n_samples_total) == (490, None)
 
 
 def test_what_a_callback_hears_has_the_units_of_the_data(make_tracking: Any, gappy: Array) -> None:
     levels = []
     for scale in (1.0, 2.0**10):
-        heard: list[Progress] = []
-        model = make_tracking(callback=heard.append)
+        records: list[Progress] = []
+        model = make_tracking(callback=records.append)
         model.partial_fit(scale * gappy[:10]).partial_fit(scale * gappy[10:])
-        levels.append([p.objective for p in heard])
+        levels.append([p.objective for p in records])
     # there are no residuals to speak of before the start is made
     assert np.isnan(levels[0][0])
     assert np.isnan(levels[1][0])

@@ -321,29 +321,29 @@ def test_history_where_asked(make_nmf: Any, X: Array) -> None:
 
 
 def test_watching_changes_nothing(make_nmf: Any, gappy: Array) -> None:
-    heard: list[Progress] = []
-    watched = make_nmf(callback=heard.append, keep_history=True).fit(gappy)
+    records: list[Progress] = []
+    watched = make_nmf(callback=records.append, keep_history=True).fit(gappy)
     assert np.array_equal(watched.components_, make_nmf().fit(gappy).components_)
-    assert heard == watched.history_
+    assert records == watched.history_
 
 
 def test_callback_of_a_stream(make_nmf_streaming: Any, X: Array) -> None:
-    heard: list[Progress] = []
-    model = make_nmf_streaming(callback=heard.append, batch_size=50, epochs=2).fit(X)
-    assert [p.n_samples_seen for p in heard[:6]] == [50, 100, 150, 200, 240, 290]
-    assert {p.n_samples_total for p in heard} == {480}
-    assert heard[-1].objective == model.objective_
+    records: list[Progress] = []
+    model = make_nmf_streaming(callback=records.append, batch_size=50, epochs=2).fit(X)
+    assert [p.n_samples_seen for p in records[:6]] == [50, 100, 150, 200, 240, 290]
+    assert {p.n_samples_total for p in records} == {480}
+    assert records[-1].objective == model.objective_
     model.partial_fit(X[:10])
-    assert heard[-1].n_samples_total is None
-    assert heard[-1].n_samples_seen == 490
+    assert records[-1].n_samples_total is None
+    assert records[-1].n_samples_seen == 490
 
 
 def test_callback_of_a_batch_method_sees_descent(X: Array) -> None:
-    heard: list[Progress] = []
-    RobustNMF(3, outlier_weight=0.1, random_state=0, callback=heard.append).fit(X)
-    assert len(heard) > 3
-    assert all(b.objective <= a.objective * (1 + 1e-3) for a, b in pairwise(heard))
-    assert heard[-1].objective < 0.8 * heard[0].objective
+    records: list[Progress] = []
+    RobustNMF(3, outlier_weight=0.1, random_state=0, callback=records.append).fit(X)
+    assert len(records) > 3
+    assert all(b.objective <= a.objective * (1 + 1e-3) for a, b in pairwise(records))
+    assert records[-1].objective < 0.8 * records[0].objective
 
 
 class StoppedError(Exception):

@@ -147,7 +147,7 @@ def test_figure_1(seed: int) -> None:
 
 @pytest.mark.parametrize("solver", ["pgd", "admm"])
 def test_figure_1_with_the_solvers_of_the_paper(solver: str) -> None:
-    """OPGD and OADMM lose their constant part as well, and beat their twin without outliers."""
+    """OPGD and OADMM lose their constant part as well, and beat plain NMF."""
     data = nmf_with_outliers(1500, 50, 8, contaminated=0.9, density=0.3, random_state=0)
     regrets = {}
     for weight in (50**-0.5, 1e3):

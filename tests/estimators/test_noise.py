@@ -1,4 +1,4 @@
-"""The automatic weight of outliers: its knee against brute force, theory and simulated fits."""
+"""The automatic outlier weight: its Huber threshold against brute force, theory and simulations."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from thalweg import RobustOnlineNMF, synthetic
 from thalweg.learning.batches import Batch
 from thalweg.learning.noise import NoiseEstimate, estimate_noise
 
-KNEES = np.linspace(0.5, 1.75, 26)
+THRESHOLDS = np.linspace(0.5, 1.75, 26)
 
 
 def look(residual, size=1.0):
@@ -18,11 +18,11 @@ def look(residual, size=1.0):
     return estimate_noise(Batch(V, None), np.full((len(V), 1), size), np.ones((1, 1)))
 
 
-def variance(density, knee):
+def variance(density, delta):
     """Return the variance of a mean fitted by Huber's loss to many values of this density."""
-    inner = integrate.quad(lambda e: e * e * density(e), 0.0, knee)[0]
-    near = 2.0 * integrate.quad(density, 0.0, knee)[0]
-    return (2.0 * inner + knee**2 * (1.0 - near)) / near**2
+    inner = integrate.quad(lambda e: e * e * density(e), 0.0, delta)[0]
+    near = 2.0 * integrate.quad(density, 0.0, delta)[0]
+    return (2.0 * inner + delta**2 * (1.0 - near)) / near**2
 
 
 def contaminated(share, width):
@@ -36,19 +36,19 @@ def test_the_knee_is_nearly_the_best_in_theory(share, width):
     wide = rng.random(1000) < share
     found = look(rng.standard_normal(1000) * np.where(wide, width, 1.0), size=100.0)
     density = contaminated(share, width)
-    best = min(variance(density, knee) for knee in KNEES)
+    best = min(variance(density, delta) for delta in THRESHOLDS)
     assert variance(density, found.outlier_weight) <= 1.15 * best
 
 
 def test_theory_tells_how_much_a_simulated_fit_varies():
     rng = np.random.default_rng(1)
     samples = rng.standard_normal((600, 100)) * np.where(rng.random((600, 100)) < 0.2, 10.0, 1.0)
-    for knee in (0.5, 1.0, 1.75):
+    for delta in (0.5, 1.0, 1.75):
         means = [
-            optimize.brentq(lambda m, s=s, c=knee: np.clip(s - m, -c, c).sum(), -50.0, 50.0)
+            optimize.brentq(lambda m, s=s, c=delta: np.clip(s - m, -c, c).sum(), -50.0, 50.0)
             for s in samples
         ]
-        expected = variance(contaminated(0.2, 10.0), knee) / samples.shape[1]
+        expected = variance(contaminated(0.2, 10.0), delta) / samples.shape[1]
         assert np.var(means) == pytest.approx(expected, rel=0.2)
 
 
@@ -56,13 +56,13 @@ def test_theory_tells_how_much_a_simulated_fit_varies():
 def test_the_knee_is_the_largest_of_those_that_are_not_worse(freedom):
     residual = np.abs(np.random.default_rng(2).standard_t(freedom, size=900))
     found = look(residual, size=100.0)
-    knees = KNEES * found.scale
-    within = [np.mean(residual <= c) for c in knees]
-    cut = [np.mean(np.minimum(residual, c) ** 2) for c in knees]
+    thresholds = THRESHOLDS * found.scale
+    within = [np.mean(residual <= c) for c in thresholds]
+    cut = [np.mean(np.minimum(residual, c) ** 2) for c in thresholds]
     worth = np.array(cut) / np.square(within)
-    assert min(worth) <= np.interp(found.huber_threshold, knees, worth) < 1.1 * min(worth)
-    assert found.huber_threshold >= knees[np.argmin(worth)] - 0.1 * found.scale
-    expected = reference.huber_threshold(residual, knees, 0.05 * found.scale, 0.07)
+    assert min(worth) <= np.interp(found.huber_threshold, thresholds, worth) < 1.1 * min(worth)
+    assert found.huber_threshold >= thresholds[np.argmin(worth)] - 0.1 * found.scale
+    expected = reference.huber_threshold(residual, thresholds, 0.05 * found.scale, 0.07)
     assert found.huber_threshold == pytest.approx(expected)
 
 
@@ -86,11 +86,11 @@ def test_long_tails_and_many_outliers_make_the_knee_small():
     rng = np.random.default_rng(3)
     normal = rng.standard_normal(1000)
     few, many = (np.where(rng.random(1000) < share, 20.0, normal) for share in (0.02, 0.3))
-    knees = [
+    thresholds = [
         look(e, size=100.0).huber_threshold for e in (normal, few, rng.laplace(size=1000), many)
     ]
-    assert knees[0] > knees[1] > knees[3]
-    assert knees[0] > 1.5 * knees[2]
+    assert thresholds[0] > thresholds[1] > thresholds[3]
+    assert thresholds[0] > 1.5 * thresholds[2]
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-6, 1e6, 1e150])

@@ -143,7 +143,7 @@ def test_it_learns(loss: Any, constraint: Any) -> None:
     model = paper(loss, epochs=5).set_params(constraint=constraint)
     early = paper(loss).set_params(constraint=constraint, batch_size=8).fit(X[:80])
     late = model.fit(X)
-    if loss == "huber":  # its knee is taken from the noise: one for both
+    if loss == "huber":  # its threshold is estimated from the noise: the same for both
         early.loss_ = late.loss_
     assert late.score(X) > early.score(X)
 

@@ -48,8 +48,8 @@ def test_projections_are_the_nearest_points(g: Any, scale: float) -> None:
             size = max(1.0, float(np.abs(exact).max()))
             found = projected(x, g)
             np.testing.assert_allclose(found, exact, rtol=0, atol=1e-11 * size)
-            twin = reference.project_elastic_net(x, *g.border)
-            np.testing.assert_allclose(found, twin, rtol=0, atol=1e-9 * size)
+            expected = reference.project_elastic_net(x, *g.border)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * size)
             assert g.value(found) == 0.0
 
 
@@ -76,7 +76,7 @@ def test_ties_and_far_points() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 100])
-def test_permutations_are_those_of_the_twin(n: int) -> None:
+def test_permutations_are_those_of_the_reference(n: int) -> None:
     seed = np.array([2**64 - 5], np.uint64)
     state = int(seed[0])
     for _ in range(3):
@@ -97,7 +97,7 @@ def test_every_permutation_is_as_likely() -> None:
 
 @every_set
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_sweep_is_that_of_the_twin(g: Any, dtype: Any) -> None:
+def test_a_sweep_is_that_of_the_reference(g: Any, dtype: Any) -> None:
     rng = np.random.default_rng(3)
     H, V = rng.random((5, 12)), rng.random((9, 12))
     A, B, W = H @ H.T, V @ H.T, g.prox(rng.random((9, 5)))

@@ -1,4 +1,4 @@
-"""Codes in the simplex, and supports of archetypes, against their twins."""
+"""Codes in the simplex, and supports of archetypes, against reference implementations."""
 
 from typing import Any
 
@@ -25,26 +25,26 @@ def test_simplex_codes_are_the_best_of_all_supports(name: str, own: bool) -> Non
     codes[:, 0] = 1.0
     settings = _native.SimplexSettings(max_steps=100, tol=1e-13)
     _native.simplex_codes(G, C, codes, gaps, settings)
-    twin = reference.simplex_codes(G if own else G[0], C)
+    expected = reference.simplex_codes(G if own else G[0], C)
     assert np.all(codes >= 0)
     np.testing.assert_allclose(codes.sum(axis=1), 1.0, rtol=1e-12)
     grams = G if own else np.broadcast_to(G, (len(C), *G.shape[1:]))
-    for w, best, gram, c, gap in zip(codes, twin, grams, C, gaps, strict=True):
+    for w, best, gram, c, gap in zip(codes, expected, grams, C, gaps, strict=True):
         values = [x @ gram @ x / 2 - c @ x for x in (w, best)]
         assert values[0] <= values[1] + 1e-9 * max(1.0, np.abs(gram).max())
         assert values[0] - gap <= values[1] + 1e-12 * max(1.0, np.abs(gram).max())
 
 
 @DTYPES
-def test_sweep_supports_is_its_twin(dtype: Any) -> None:
+def test_sweep_supports_against_the_reference(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     A = rng.random((9, 4))
     Q, P = (A.T @ A).astype(dtype), rng.normal(2.0, 2.0, (4, 600)).astype(dtype)
     H = np.maximum(rng.normal(size=(4, 600)), 0.0).astype(dtype)
-    twin = reference.sweep_supports(Q, P, H, 2)
+    expected = reference.sweep_supports(Q, P, H, 2)
     zeros = H == 0
     _native.sweep_supports(Q, P, H, 2)
-    np.testing.assert_allclose(H, twin, rtol=1e-9 if dtype == np.float64 else 1e-3, atol=1e-4)
+    np.testing.assert_allclose(H, expected, rtol=1e-9 if dtype == np.float64 else 1e-3, atol=1e-4)
     assert not H[zeros].any()
 
 
@@ -54,7 +54,7 @@ def test_sweep_supports_leaves_rows_without_weight_alone() -> None:
     np.testing.assert_array_equal(H, [[2.0] * 3, [0.5] * 3])
 
 
-def test_proposals_are_those_of_the_twin() -> None:
+def test_proposals_are_those_of_the_reference() -> None:
     rng = np.random.default_rng(0)
     curves, S = rng.random(5) + 0.1, rng.normal(size=(5, 80))
     H = np.maximum(rng.normal(size=(5, 80)), 0.0)
@@ -69,7 +69,7 @@ def test_proposals_are_those_of_the_twin() -> None:
     np.testing.assert_array_equal(into, [k for _, k in enter])
 
 
-def test_swaps_are_those_of_the_twin() -> None:
+def test_swaps_are_those_of_the_reference() -> None:
     rng = np.random.default_rng(0)
     A = rng.random((9, 5))
     Q, P = A.T @ A, rng.normal(2.0, 2.0, (5, 60))

@@ -1,4 +1,4 @@
-"""Every compiled loop against its naive twin, and where twins are too slow, against KKT."""
+"""Compiled loops against reference implementations or, for large problems, KKT conditions."""
 
 from itertools import pairwise
 from math import inf

@@ -21,7 +21,7 @@ from thalweg import _native
 
 Array = Any
 Place = tuple[int, ...]
-# Names that are no kernels, and a kernel whose exact version, huber_codes, has a twin.
+# Names that are no kernels, and a kernel whose exact version, huber_codes, has a reference.
 SETTINGS = {
     "approximate_huber_codes",
     "set_target_level",
@@ -198,11 +198,13 @@ def assert_same(found: list[Array], expected: list[Array]) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_every_kernel_has_a_twin() -> None:
+def test_every_kernel_has_a_reference() -> None:
     kernels = {name for name in _native.__all__ if name.islower()} - SETTINGS
     assert len(kernels) > 10
     for name in kernels:
-        assert inspect.isfunction(getattr(reference, name, None)), f"{name} has no naive twin"
+        assert inspect.isfunction(getattr(reference, name, None)), (
+            f"{name} is not in tests/reference.py"
+        )
 
 
 # --- threads -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def test_missing_and_tiny_entries_are_counted(dtype: Any) -> None:
 
 @DTYPES
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
-def test_huber_threshold_against_its_twin(dtype: Any, unit: float) -> None:
+def test_huber_threshold_against_the_reference(dtype: Any, unit: float) -> None:
     rng = np.random.default_rng(17)
     thresholds = unit * np.linspace(0.4, 2.0, 17)
     for size in (1, 2, 7, 60, 900):

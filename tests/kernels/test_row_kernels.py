@@ -1,4 +1,4 @@
-"""Gram matrices of features of their own, and descent on each row, against their twins."""
+"""Gram matrices of features of their own, and descent on each row, against references."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def test_weighted_grams_are_sums(dtype: Any) -> None:
 
 @DTYPES
 @pytest.mark.parametrize("sweeps", [1, 3])
-def test_rows_are_swept_like_the_twin(dtype: Any, sweeps: int) -> None:
+def test_rows_are_swept_like_the_reference(dtype: Any, sweeps: int) -> None:
     rng = np.random.default_rng(1)
     root = rng.normal(size=(6, 4, 9))
     A = (root @ root.transpose(0, 2, 1)).astype(dtype)

@@ -40,7 +40,7 @@ def counts_of(tol: float, max_iter: int) -> tuple[Any, Any, Any, Any]:
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7])
-def test_counts_are_encoded_like_the_twin(steps: int) -> None:
+def test_counts_are_encoded_like_the_reference(steps: int) -> None:
     V, W, H, loss = counts_of(0.0, steps)
     for v, h in zip(V, H, strict=True):
         expected = reference.sparse_kl_codes(v, W, W.sum(axis=0) + 0.1, np.full(4, 0.3), steps)

@@ -1,4 +1,4 @@
-"""Compiled loops of the trackers that rotate a basis or keep statistics, against their twins."""
+"""Compiled loops of the trackers that rotate a basis or keep statistics, against reference code."""
 
 from typing import Any
 
@@ -61,16 +61,16 @@ def test_grouse(dtype: Any, rule: str) -> None:
 
 
 @DTYPES
-@pytest.mark.parametrize("knee", [0.0, 0.3, 50.0])
+@pytest.mark.parametrize("delta", [0.0, 0.3, 50.0])
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
 @pytest.mark.parametrize("rounds", [0, 1, 2, 30])
-def test_robust_codes(dtype: Any, knee: float, ridge: float, rounds: int) -> None:
+def test_robust_codes(dtype: Any, delta: float, ridge: float, rounds: int) -> None:
     U, V, observed = stream(dtype)
     H, solved = np.full((len(V), 3), 7, dtype), np.ones(len(V), bool)
-    _native.robust_codes(U, V, observed, problem(rounds, ridge, knee), H, solved)
+    _native.robust_codes(U, V, observed, problem(rounds, ridge, delta), H, solved)
     W, X = U.T.astype(float), V.astype(float)
     for s, there in enumerate(observed):
-        h, _ = reference.robust_codes(W[there], X[s, there], ridge, knee, 1.8, rounds)
+        h, _ = reference.robust_codes(W[there], X[s, there], ridge, delta, 1.8, rounds)
         # The ridge that rounding asks for damps the rounds of ADMM by 1e-4 in single precision.
         np.testing.assert_allclose(H[s], h, **close(dtype, 5.0))
     # Without a tolerance nothing is ever solved, unless in no round at all.
@@ -92,7 +92,7 @@ def test_least_absolute_residuals(dtype: Any, rule: str) -> None:
 
 
 def test_levels_of_the_adaptive_step_are_reached() -> None:
-    """A long stream passes through levels of the step in the kernel as in its twin."""
+    """A long stream passes through levels of the step, in the kernel as in the reference."""
     U, V, observed = stream(np.float64, F=8, K=1, B=150, seed=2)
     H, R, error = outputs(V, 1)
     expected = reference.track_l1(U.T, V, observed, "adaptive", 1.0, 1.8, 20)
@@ -100,7 +100,7 @@ def test_levels_of_the_adaptive_step_are_reached() -> None:
     adaptive = step("adaptive", 1.0)
     _native.track_l1(U, V, observed, adaptive, problem(20), state, last, (H, R, error))
     assert state.level != 0.0, "no level was left: the test shows nothing"
-    # The mean length is one of the last 100 samples in the kernel, and of all in the twin.
+    # The mean length is one of the last 100 samples in the kernel, and of all in the reference.
     np.testing.assert_allclose(H[:100], expected[1][:100], rtol=0, atol=1e-6)
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hostile import budget, within_time
+from hostile import within_time
+from profiles import budget
 from thalweg._rooms import members
 from thalweg._typing import Array
 

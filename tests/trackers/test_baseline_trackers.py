@@ -1,4 +1,4 @@
-"""What GROUSE, GRASTA, ROSETA and online robust PCA have in common, beyond the contract."""
+"""Common properties of GROUSE, GRASTA, ROSETA and online robust PCA, beyond the contract."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ def test_errors_of_long_samples_are_of_some_entries(tracker: Any) -> None:
 )
 @pytest.mark.parametrize("fault", [0.0, 0.01])
 def test_bases_stay_orthonormal_over_many_samples(tracker: Any, dtype: Any, fault: float) -> None:
-    """Large turns take rounding errors away and small ones do not, so steps are small here."""
+    """Large rotations remove rounding errors and small ones do not, so steps are small here."""
     rng = np.random.default_rng(0)
     U = np.linalg.qr(rng.normal(size=(10, 3)))[0]
     state = tracker.init((U + fault * rng.normal(size=U.shape)).astype(dtype))
@@ -105,7 +105,7 @@ def test_bases_stay_orthonormal_over_many_samples(tracker: Any, dtype: Any, faul
         (OnlineRobustPCATracker, {"sweeps": 0}),
     ],
 )
-def test_parameters_without_meaning_are_refused(cls: Any, parameters: Any) -> None:
+def test_invalid_parameters_raise(cls: Any, parameters: Any) -> None:
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         cls(**parameters)
 
@@ -153,7 +153,7 @@ def test_estimators_give_the_same_in_pieces(model: Any, bound: Any) -> None:
     assert single.transform(X[:5].astype(np.float32)).dtype == np.float32
 
 
-def test_estimators_refuse_parameters_without_meaning() -> None:
+def test_estimators_raise_for_invalid_parameters() -> None:
     X = subspace_stream(50, 20, 2, random_state=1).X
     for model, name in [
         (grouse.Grouse(step_size="full"), "step_size"),

@@ -1,4 +1,4 @@
-"""Jumps are noticed, and nothing else is; angles between subspaces."""
+"""The CUSUM test detects jumps, and only jumps; angles between subspaces."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def residuals(seed: int, n: int, level: Any = 1.0, F: int = 30) -> Array:
 
 @SEEDS
 @pytest.mark.parametrize("factor", [3.0, 10.0, 1e6])
-def test_a_jump_is_noticed_soon(seed: int, factor: float) -> None:
+def test_a_jump_is_detected_soon(seed: int, factor: float) -> None:
     test = Cusum()
     state, jumped = test.step(test.init(), residuals(seed, 1000))
     assert not jumped
@@ -41,7 +41,7 @@ def test_steady_residuals_are_no_jump(seed: int) -> None:
 
 
 @SEEDS
-def test_what_changes_slowly_is_no_jump(seed: int) -> None:
+def test_slow_changes_are_no_jump(seed: int) -> None:
     test, level = Cusum(), np.exp(np.linspace(0.0, 3.0, 5000))  # 20 times as large at the end
     assert not test.step(test.init(), residuals(seed, 5000, level))[1]
     assert not test.step(test.init(), residuals(seed, 5000, 1.0 / level))[1]
@@ -73,7 +73,7 @@ def test_cuts_and_units_do_not_matter() -> None:
     assert scaled.evidence == pytest.approx(whole.evidence, abs=1e-9)
 
 
-def test_residuals_that_are_not_there_say_nothing() -> None:
+def test_missing_residuals_are_ignored() -> None:
     test = Cusum()
     state, _ = test.step(test.init(), residuals(0, 100))
     assert test.step(state, np.full(50, np.nan)) == (state, False)
@@ -84,7 +84,7 @@ def test_residuals_that_are_not_there_say_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["factor", "threshold", "patience", "memory"])
-def test_parameters_without_meaning_are_refused(name: str) -> None:
+def test_invalid_parameters_raise(name: str) -> None:
     with pytest.raises(ParameterError, match=f"{name} must be"):
         Cusum(**{name: 0})
 
@@ -121,7 +121,7 @@ def test_orthonormal_has_orthonormal_columns_of_the_same_span(
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-200, 1e200])
-def test_orthonormal_bears_any_scale(scale: float) -> None:
+def test_orthonormal_accepts_any_scale(scale: float) -> None:
     U = scale * np.random.default_rng(0).normal(size=(40, 3))
     Q = orthonormal(U)
     assert np.abs(Q.T @ Q - np.eye(3)).max() < 1e-14

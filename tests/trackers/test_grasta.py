@@ -1,4 +1,4 @@
-"""GRASTA: its fit against a conic solver, its step against the geodesic, what it finds."""
+"""GRASTA: the fit against a conic solver, the step against the geodesic, and tracking."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ def test_a_small_step_lowers_the_absolute_residual(seed: int) -> None:
 def planted(
     seed: int, n: int, noise: float, share: float = 0.1, F: int = 50, K: int = 2
 ) -> tuple[Array, Array, Array]:
-    """Return a basis, samples with gaps and outliers of ten times their size, what was observed."""
+    """Return a basis, samples with outliers of ten times their size, and the observed entries."""
     rng = np.random.default_rng(seed)
     U = np.linalg.qr(rng.normal(size=(F, K)))[0]
     V = U @ rng.normal(size=(K, n))
@@ -122,7 +122,7 @@ def test_a_subspace_that_jumps_is_found_again(seed: int) -> None:
     ("tracker", "bound"),
     [(GrastaTracker("constant", 0.01), 0.06), (GrastaTracker("diminishing", 2.0), 0.04)],
 )
-def test_other_steps_hold_what_they_know(tracker: GrastaTracker, bound: float, seed: int) -> None:
+def test_other_steps_keep_the_subspace(tracker: GrastaTracker, bound: float, seed: int) -> None:
     U, V, observed = planted(seed, 1000, 0.1)
     state, _ = tracker.step(tracker.init(U), V, observed)
     assert 0.0 < subspace_error(state.U.T, U.T) < bound

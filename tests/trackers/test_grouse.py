@@ -52,7 +52,7 @@ def test_a_step_follows_the_geodesic(tracker: GrouseTracker, seed: int) -> None:
 
 @SEEDS
 def test_the_tangent_is_the_steepest_descent(seed: int) -> None:
-    """The squared residual, its codes minimised over, falls by what the geodesic's slope says."""
+    """The squared residual, minimised over the codes, decreases at the rate of the geodesic."""
     U, v, observed = sample(seed)
     h, r = parts(U, v, observed)
     tiny = 1e-6
@@ -71,7 +71,7 @@ def test_the_tangent_is_the_steepest_descent(seed: int) -> None:
 
 
 @SEEDS
-def test_the_greedy_step_takes_the_filled_sample_in(seed: int) -> None:
+def test_after_the_greedy_step_the_basis_contains_the_filled_sample(seed: int) -> None:
     U, v, observed = sample(seed)
     h, r = parts(U, v, observed)
     state, _ = GrouseTracker().step(GrouseTracker().init(U), v, observed)

@@ -1,4 +1,4 @@
-"""The noise level of residuals among which are outliers."""
+"""The noise level of residuals with outliers."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def mixture(seed: int, share: float, size: float, n: int = 20_000) -> Array:
 
 
 def least_level(residual: Array) -> float:
-    """Return the first level of a fine grid, from the quantile on, that is not too small."""
+    """Return the smallest self-consistent level on a fine grid above the quantile."""
     sizes = np.abs(residual)
     for level in np.geomspace(np.quantile(sizes, 0.3), sizes.max(), 4000):
         within = sizes[sizes <= LIMIT * level]
@@ -61,7 +61,7 @@ def test_units_do_not_matter(power: int) -> None:
     )
 
 
-def test_nothing_has_no_level() -> None:
+def test_no_residuals_have_no_level() -> None:
     assert truncated_noise_scale(np.zeros(0), LIMIT) == 0.0
     assert truncated_noise_scale(np.zeros(7), LIMIT) == 0.0
     assert truncated_noise_scale(np.ones(3), LIMIT, n_fitted=9) == pytest.approx(1.0, rel=0.1)

@@ -29,7 +29,7 @@ def columns(data: Any) -> tuple[Array, Array]:
 
 
 def moments(state: Any) -> Array:
-    """Return the rows' matrices L diag(d) L', put together in double precision."""
+    """Return the matrices L diag(d) L' of the rows, in double precision."""
     F, K = state.U.shape
     d, triangle = unpack_rows(state.D, F).astype(float), np.tile(np.eye(K), (F, 1, 1))
     if K > 1:
@@ -44,7 +44,7 @@ def moments(state: Any) -> Array:
 @pytest.mark.parametrize(("forgetting", "ridge"), [(1.0, 0.01), (0.97, 0.5), (0.99, 10.0)])
 @pytest.mark.parametrize("K", [1, 3])
 def test_rows_are_the_batch_solution(seed: int, forgetting: float, ridge: float, K: int) -> None:
-    """With the codes that samples had, a row is what weighted least squares with a ridge says."""
+    """With the same codes, a row is the solution of weighted ridge regression."""
     data = subspace_stream(300, 10, K, outlier_density=0.0, missing=0.3, random_state=seed)
     V, observed = columns(data)
     observed[0, 100:] = False
@@ -81,7 +81,7 @@ def test_outliers_are_left_out_of_the_batch_solution(seed: int) -> None:
 
 
 def test_an_adaptive_step_is_a_share_of_the_full_one() -> None:
-    """[T] (26): the sine of sample and subspace, and 1 where that is above a half."""
+    """[T] (26): the sine of the angle between sample and subspace, and 1 above a half."""
     U, rng = basis(0, 12, 2), np.random.default_rng(1)
     for size in (0.01, 0.1, 5.0):
         v = U @ [3.0, 4.0] + size * rng.normal(size=12)
@@ -95,7 +95,7 @@ def test_an_adaptive_step_is_a_share_of_the_full_one() -> None:
         np.testing.assert_allclose(adaptive, share * full, rtol=1e-9, atol=1e-12)
 
 
-def test_variable_forgetting_minimises_the_sum_it_stands_for() -> None:
+def test_variable_forgetting_minimises_its_weighted_sum() -> None:
     """[T] II-B: f_t = lambda_t f_{t-1} + l_t, with lambda_t = eta_t lambda."""
     data = subspace_stream(12, 20, 2, outlier_density=0.0, snr=10.0, random_state=0)
     V, observed = columns(data)
@@ -122,7 +122,7 @@ def test_variable_forgetting_minimises_the_sum_it_stands_for() -> None:
     ("dtype", "forgetting"), [(np.float32, 0.98), (np.float64, 0.98), (np.float32, 1.0)]
 )
 def test_a_million_samples_do_no_harm(dtype: Any, forgetting: float) -> None:
-    """Factors stay positive and true to the sum that they stand for; the basis stays bounded."""
+    """Factors stay positive and close to their sum; the basis stays bounded."""
     rng, U0 = np.random.default_rng(0), basis(0, 6, 2)
     tracker = PetrelsTracker(forgetting)
     state = tracker.init(basis(1, 6, 2).astype(dtype))
@@ -146,8 +146,8 @@ def test_a_million_samples_do_no_harm(dtype: Any, forgetting: float) -> None:
 
 
 @DTYPES
-def test_a_direction_may_be_silent_for_long(dtype: Any) -> None:
-    """Forgetting would take a pivot to zero, and the next sample's gain to infinity."""
+def test_a_direction_may_be_absent_for_long(dtype: Any) -> None:
+    """Forgetting alone would take a pivot to zero, and the gain of the next sample to infinity."""
     rng, U0 = np.random.default_rng(0), basis(0, 6, 2)
     tracker = PetrelsTracker(0.98)
     V = 3.0 * U0 @ rng.normal(size=(2, 500))
@@ -163,7 +163,7 @@ def test_a_direction_may_be_silent_for_long(dtype: Any) -> None:
 
 
 @DTYPES
-def test_a_feature_may_be_unseen_for_long(dtype: Any) -> None:
+def test_a_feature_may_be_missing_for_long(dtype: Any) -> None:
     rng, U0 = np.random.default_rng(0), basis(0, 6, 2)
     tracker, observed = PetrelsTracker(0.9), np.ones((6, 50_000), dtype=bool)
     observed[2, 100:-500] = False
@@ -189,7 +189,7 @@ def steps(tracker: Any, U: Array, V: Array, observed: Array) -> list[Array]:
     "tracker", [PetrelsTracker(1.0), PetrelsADMMTracker(1.0)], ids=["petrels", "admm"]
 )
 def test_the_change_of_the_basis_falls_like_one_over_t(tracker: Any) -> None:
-    """[T] Lemma 2, (30), for a stream at rest: the slope of log change over log t is about -1."""
+    """[T] Lemma 2, (30), for a stationary stream: log change has slope -1 over log t."""
     density = 0.0 if tracker.name == "petrels" else 0.1
     data = subspace_stream(8000, 20, 2, outlier_density=density, random_state=0)
     start = np.linalg.qr(data.basis_at(0) + 0.1 * basis(0, 20, 2))[0]
@@ -254,50 +254,50 @@ def dirty(seed: int, density: float = 0.2, intensity: float = 10.0) -> Any:
     return data.X, U, float(0.1 * np.sqrt(np.mean(data.clean**2)))
 
 
-def admm(x: Array, U: Array, knee: float, rounds: int, absolute: float, relative: float) -> Any:
-    """Return what the kernel's Algorithm 2 ends with on a sample, all of it observed."""
+def admm(x: Array, U: Array, delta: float, rounds: int, absolute: float, relative: float) -> Any:
+    """Return the result of Algorithm 2 in the kernel, for a complete sample."""
     settings = _native.ADMMSettings(abs_tol=absolute, rel_tol=relative, max_iter=rounds)
     H, solved, observed = np.empty((1, U.shape[1])), np.empty(1, bool), np.ones((1, len(x)), bool)
-    _native.admm_codes(x[None], observed, pack_rows(U), knee, settings, H, solved)
+    _native.admm_codes(x[None], observed, pack_rows(U), delta, settings, H, solved)
     return H[0], solved[0]
 
 
 @SEEDS
 @pytest.mark.parametrize("rounds", [1, 2, 10, 100])
-def test_admm_is_its_twin_round_by_round(seed: int, rounds: int) -> None:
+def test_admm_is_the_reference_round_by_round(seed: int, rounds: int) -> None:
     X, U, noise = dirty(seed)
     for x in X[:5]:
         there = ~np.isnan(x)
         w, solved = admm(x[there], U[there], 0.5 * noise, rounds, 0.0, 0.0)
-        twin = reference.admm_codes(x[there], U[there], 0.5 * noise, rounds)
-        np.testing.assert_allclose(w, twin.w, rtol=0, atol=1e-9 * np.abs(twin.w).max())
+        expected = reference.admm_codes(x[there], U[there], 0.5 * noise, rounds)
+        np.testing.assert_allclose(w, expected.w, rtol=0, atol=1e-9 * np.abs(expected.w).max())
         assert not solved
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("density", [0.05, 0.2, 0.4])
-@pytest.mark.parametrize("knee", [0.5, 1.0, 3.0])
-def test_admm_ends_at_the_minimum_that_newton_finds(seed: int, density: float, knee: float) -> None:
+@pytest.mark.parametrize("delta", [0.5, 1.0, 3.0])
+def test_admm_and_newton_find_the_same_minimum(seed: int, density: float, delta: float) -> None:
     """The codes and s = S_rho(x - U w) of both solvers are those of the convex problem."""
     X, U, noise = dirty(seed, density)
     X, observed = np.nan_to_num(X), ~np.isnan(X)
     H, solved = np.zeros((len(X), 2)), np.zeros(len(X), bool)
-    _native.huber_codes(X, observed, pack_rows(U), knee * noise, 60, H, solved)
+    _native.huber_codes(X, observed, pack_rows(U), delta * noise, 60, H, solved)
     assert solved.all()
     for h, x, there in zip(H[:10], X, observed, strict=False):
-        w, done = admm(x[there], U[there], knee * noise, 20_000, 1e-11, 0.0)
+        w, done = admm(x[there], U[there], delta * noise, 20_000, 1e-11, 0.0)
         assert done
         np.testing.assert_allclose(w, h, rtol=0, atol=1e-7 * np.abs(h).max())
     for h, x, there in zip(H[:2], X, observed, strict=False):
-        s = reference.admm_codes(x[there], U[there], knee * noise, 3000).s
-        best = reference.shrunk(x[there] - U[there] @ h, knee * noise)
+        s = reference.admm_codes(x[there], U[there], delta * noise, 3000).s
+        best = reference.soft_threshold(x[there] - U[there] @ h, delta * noise)
         np.testing.assert_allclose(s, best, rtol=0, atol=1e-6 * noise)
 
 
 @pytest.mark.parametrize("intensity", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("density", [0.05, 0.2, 0.4])
-def test_outliers_cease_to_vary_within_the_cap(density: float, intensity: float) -> None:
-    """[T] Lemma 1, (28): |s^(k+1) - s^k| goes to zero within the cap of 500 rounds."""
+def test_outliers_converge_within_the_limit(density: float, intensity: float) -> None:
+    """[T] Lemma 1, (28): |s^(k+1) - s^k| goes to zero within the limit of 500 rounds."""
     X, U, noise = dirty(0, density, intensity)
     for x in X[:10]:
         there = ~np.isnan(x)
@@ -308,24 +308,24 @@ def test_outliers_cease_to_vary_within_the_cap(density: float, intensity: float)
 
 
 def followed(data: Any, start: Array, sign: float) -> tuple[float, float]:
-    """Track naively with Algorithm 2 and (25); return SEP and the share of entries learned from."""
+    """Track with Algorithm 2 and (25); return SEP and the share of entries used for learning."""
     U, share = start, []
     moments = np.tile(np.eye(2) * np.mean(data.clean**2), (len(U), 1, 1))
-    knee = 0.3 * np.sqrt(np.mean(data.clean**2))  # three noise levels
+    delta = 0.3 * np.sqrt(np.mean(data.clean**2))  # three noise levels
     for x in data.X:
         observed = ~np.isnan(x)
-        s = reference.admm_codes(x[observed], U[observed], knee, 60, sign=sign).s
+        s = reference.admm_codes(x[observed], U[observed], delta, 60, sign=sign).s
         kept = observed.copy()
         kept[observed] = s == 0.0
         share.append(kept.sum() / observed.sum())
         if kept.sum() > 2:
             w = reference.least_norm(x[kept], U[kept])
-            U, moments = reference.learned(U, moments, w, x, kept, 1.0, 1.0)
+            U, moments = reference.update_rows(U, moments, w, x, kept, 1.0, 1.0)
     return sep(U.T, data.basis_at(0).T), float(np.mean(share))
 
 
 def test_the_printed_sign_does_not_track() -> None:
-    """An erratum of [T]: (15) has to add rho_1 (s - r); taken off, nothing is left to learn."""
+    """An erratum of [T]: (15) must add rho_1 (s - r). As printed, no entry is an inlier."""
     data = subspace_stream(300, 20, 2, outlier_density=0.1, outlier_intensity=5.0, random_state=0)
     start = np.linalg.qr(data.basis_at(0) + 0.3 * basis(0, 20, 2))[0]
     begin = sep(start.T, data.basis_at(0).T)
@@ -372,11 +372,11 @@ def test_the_noise_level_is_measured(density: float) -> None:
     assert np.sqrt(state.statistics.variance) == pytest.approx(level, rel=0.15)
 
 
-# --- codes that are not told --------------------------------------------------------------------
+# --- codes that the data do not determine -------------------------------------------------------
 
 
 def lonely(seed: int, B: int = 1500) -> tuple[Array, Array, Array]:
-    """Return samples as columns, what is observed of them, and the noise level.
+    """Return samples as columns, the mask of observed entries, and the noise level.
 
     The first feature has a component almost to itself, and is out of sight for long.
     """
@@ -391,8 +391,8 @@ def lonely(seed: int, B: int = 1500) -> tuple[Array, Array, Array]:
 
 
 @SEEDS
-def test_a_component_whose_only_feature_is_unseen_stays_small(seed: int) -> None:
-    """Without the prior codes are up to hundreds of times the usual, and the basis learns them."""
+def test_a_component_whose_only_feature_is_missing_stays_small(seed: int) -> None:
+    """Without the prior, codes are up to hundreds of times too large, and so is the basis."""
     V, observed, U = lonely(seed)
     tracker = PetrelsADMMTracker()
     state, track = tracker.step(tracker.init(np.linalg.qr(U)[0]), V, observed)
@@ -420,12 +420,12 @@ def test_a_component_whose_only_feature_is_unseen_stays_small(seed: int) -> None
         (PetrelsADMMTracker, {"solver": "newton"}),
     ],
 )
-def test_parameters_without_meaning_are_refused(cls: Any, parameters: Any) -> None:
+def test_invalid_parameters_raise(cls: Any, parameters: Any) -> None:
     with pytest.raises(ParameterError, match=f"{next(iter(parameters))} must be"):
         cls(**parameters)
 
 
-# --- what the kernels are given ------------------------------------------------------------------
+# --- arguments of the kernels --------------------------------------------------------------------
 
 
 @DTYPES

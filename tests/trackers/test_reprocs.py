@@ -1,4 +1,4 @@
-"""Trackers by projected compressive sensing: their steps, their windows, what they follow."""
+"""Trackers by projected compressive sensing: steps, windows, and tracking."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ Array = Any
 
 
 def samples(seed: int, F: int = 25, K: int = 3, B: int = 6) -> tuple[Array, Array, Array]:
-    """Return a basis, dirty samples as rows, and which of their entries are observed."""
+    """Return a basis, samples with outliers as rows, and the mask of observed entries."""
     rng = np.random.default_rng(seed)
     P = np.linalg.qr(rng.normal(size=(F, K)))[0]
     V = 5.0 * rng.normal(size=(B, K)) @ P.T + 0.05 * rng.normal(size=(B, F))
@@ -72,7 +72,7 @@ def test_sensed_outliers_are_those_of_cvxpy(seed: int, bound: float) -> None:
 
 
 def _sensed(v: Array, P: Array, bound: float) -> Array:
-    """Return what the kernel senses, before any threshold."""
+    """Return the outliers of least l1 norm from the kernel, before any threshold."""
     n, K = P.shape
     h, e = np.empty(K), np.empty(n)
     A = np.ascontiguousarray(P.T)
@@ -105,7 +105,7 @@ def test_sensing_has_no_duality_gap(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_kernel_is_its_twin(seed: int) -> None:
+def test_kernel_is_the_reference(seed: int) -> None:
     P, V, observed = samples(seed, B=3)
     found = recover(V, observed, P, 0.3, 0.2)
     for v, there, h, r in zip(V, observed, found.H, found.R, strict=True):
@@ -115,7 +115,7 @@ def test_kernel_is_its_twin(seed: int) -> None:
         assert not r[~there].any()
 
 
-def test_codes_are_least_squares_on_what_is_no_outlier() -> None:
+def test_codes_are_least_squares_on_inliers() -> None:
     P, V, observed = samples(7, F=60, B=20)
     found = recover(V, observed, P, 0.4, 0.2)
     for v, there, h, r, error in zip(V, observed, *found, strict=True):
@@ -190,7 +190,7 @@ def test_new_directions_are_off_the_subspace() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_change_is_told_from_noise(seed: int) -> None:
+def test_changes_are_distinguished_from_noise(seed: int) -> None:
     rng = np.random.default_rng(seed)
     both = random_basis(seed, 50, 3)
     U, new = both[:, :2], both[:, 2:]
@@ -274,7 +274,7 @@ def test_states_and_samples_are_not_changed(tracker: Any) -> None:
 
 
 @pytest.mark.parametrize("tracker", TRACKERS)
-def test_samples_that_tell_nothing_leave_the_state_alone(tracker: Any) -> None:
+def test_samples_without_information_leave_the_state_alone(tracker: Any) -> None:
     made = tracker(window=5)
     state, _ = made.step(made.init(random_basis(6, 20, 2)), np.ones((20, 3)))
     observed = np.zeros((20, 12), dtype=bool)
@@ -287,7 +287,7 @@ def test_samples_that_tell_nothing_leave_the_state_alone(tracker: Any) -> None:
 
 
 @pytest.mark.parametrize("tracker", TRACKERS)
-def test_what_stands_behind_a_gap_does_not_matter(tracker: Any) -> None:
+def test_values_at_gaps_have_no_effect(tracker: Any) -> None:
     V, observed = columns(subspace_stream(200, 20, 2, random_state=2))
     made = tracker(window=30)
     ends = [
@@ -324,7 +324,7 @@ def test_memory_is_bounded(tracker: Any) -> None:
 
 
 @pytest.mark.parametrize("tracker", TRACKERS)
-def test_data_without_anything_are_endured(tracker: Any) -> None:
+def test_empty_and_zero_data_are_accepted(tracker: Any) -> None:
     made, U = tracker(window=10, trusted=True), random_basis(10, 20, 2)
     state, track = made.step(made.init(U), np.zeros((20, 50)))
     assert np.array_equal(state.U, U)
@@ -333,7 +333,7 @@ def test_data_without_anything_are_endured(tracker: Any) -> None:
 
 
 @pytest.mark.parametrize("tracker", TRACKERS)
-def test_bad_parameters_are_told(tracker: Any) -> None:
+def test_invalid_parameters_raise(tracker: Any) -> None:
     for name in ("window", "updates"):
         for value in (0, 1.5, -3):
             with pytest.raises(ParameterError, match=f"{name} must be an integer >= 1"):
@@ -347,7 +347,7 @@ def test_bad_parameters_are_told(tracker: Any) -> None:
         ReProCSTracker(directions=0)
 
 
-# --- what they follow ------------------------------------------------------------------------
+# --- tracking --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -439,7 +439,7 @@ def test_published_thresholds_are_in_the_units_of_the_data() -> None:
     assert sep(tiny.U.T, stream.basis_at(999).T) > sep(state.U.T, stream.basis_at(999).T)
 
 
-def test_encoder_is_what_the_tracker_does_with_samples() -> None:
+def test_encoder_gives_the_codes_of_the_tracker() -> None:
     stream = subspace_stream(400, 30, 2, outlier_density=0.1, random_state=6)
     V, observed = columns(stream)
     made = NorstTracker(window=30)

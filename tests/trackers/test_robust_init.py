@@ -1,4 +1,4 @@
-"""A first basis from dirty samples."""
+"""The initial basis of samples with outliers."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def error(data: Any, K: int, **how: Any) -> float:
 @pytest.mark.parametrize("intensity", [1.0, 10.0, 1e4])
 @pytest.mark.parametrize("density", [0.05, 0.2, 0.4])
 def test_outliers_and_gaps_do_not_matter(seed: int, density: float, intensity: float) -> None:
-    """As good as principal components of clean data, up to what the outliers take away."""
+    """As good as principal components of clean data, except for the entries lost to outliers."""
     how = {"outlier_density": density, "outlier_intensity": intensity, "random_state": seed}
     data = subspace_stream(200, 50, 2, **how)
     clean = data.X - data.outliers
@@ -57,7 +57,7 @@ def test_samples_with_hardly_more_entries_than_codes(seed: int) -> None:
 
 
 @SEEDS
-def test_more_features_than_are_looked_at_first(seed: int) -> None:
+def test_more_features_than_the_first_subsample(seed: int) -> None:
     data = subspace_stream(60, 1500, 2, outlier_density=0.2, random_state=seed)
     assert error(data, 2) < 1e-3
 
@@ -70,7 +70,7 @@ def test_units_do_not_matter(seed: int, power: int) -> None:
     assert sep(one.T, other.T) < 1e-15
 
 
-def test_what_stands_behind_a_gap_does_not_matter() -> None:
+def test_values_at_gaps_have_no_effect() -> None:
     V, observed = columns(subspace_stream(100, 20, 2, random_state=0))
     other = robust_basis(np.where(observed, V, 1e12), 2, observed)
     assert np.array_equal(robust_basis(V, 2, observed), other)
@@ -82,7 +82,7 @@ def test_no_mask_is_a_mask_without_gaps() -> None:
 
 
 @SEEDS
-def test_a_guess_does_no_harm(seed: int) -> None:
+def test_an_initial_guess_is_not_worse(seed: int) -> None:
     data = subspace_stream(100, 30, 3, outlier_density=0.3, random_state=seed)
     alone, right = error(data, 3), error(data, 3, guess=data.basis_at(0))
     wrong = error(data, 3, guess=np.linalg.qr(np.random.default_rng(0).normal(size=(30, 3)))[0])
@@ -101,7 +101,7 @@ def test_any_size_has_a_basis(F: int, N: int, K: int, dtype: Any) -> None:
         np.testing.assert_allclose(U.T @ U, np.eye(K), atol=1e-5)
 
 
-def test_zeros_and_constants_are_endured() -> None:
+def test_zeros_and_constants_are_accepted() -> None:
     for V in (np.zeros((6, 10)), np.ones((6, 10)), np.eye(6), np.eye(30)):
         U = robust_basis(V, 2)
         np.testing.assert_allclose(U.T @ U, np.eye(2), atol=1e-12)
@@ -115,7 +115,7 @@ def test_the_same_seed_gives_the_same_basis() -> None:
 
 
 def test_counts_that_are_mostly_zeros_have_a_start() -> None:
-    """Entries far from the model are left out; what is near may be nothing but zeros."""
+    """Entries far from the model are left out; all that remain may be zeros."""
     X = np.zeros((12, 2))
     X[[2, 10], 0], X[3, 1], X[4, 0], X[5, 1] = 2.0, 2.0, 1.0, 1.0
     for seed in range(3):
@@ -135,7 +135,7 @@ def exact_alternation(data: Any, factors: Any, iterations: int) -> Any:
 
 
 def exact_basis(data: Any, factors: Any) -> Array:
-    """Fit codes and basis alternately on the inliers until nothing moves; no step is saved."""
+    """Fit codes and basis alternately on the inliers until convergence."""
     factors = exact_alternation(data, factors, 6)
     for _ in range(40):
         inliers, noise_scale = module._inliers(data.X, data.observed, factors)
@@ -182,7 +182,7 @@ def test_admm_ends_at_the_minimum_of_alternating_fits(seed: int, density: float)
 @SEEDS
 @pytest.mark.parametrize("density", [0.0, 0.2, 0.4])
 def test_basis_is_that_of_exact_iterations(seed: int, density: float) -> None:
-    """The distance to it is small, compared with the error that noise leaves in both."""
+    """The distance between the two is small compared with their error due to noise."""
     stream = subspace_stream(200, 50, 2, outlier_density=density, random_state=seed)
     data, U, H = prepared(stream)
     exact = exact_basis(data, module._Factors(U, H))

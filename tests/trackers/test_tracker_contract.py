@@ -1,4 +1,4 @@
-"""What every tracker of the room keeps to, found by walking it."""
+"""The contract of a tracker, for all trackers of the room."""
 
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from itertools import pairwise
@@ -14,7 +14,7 @@ from thalweg.trackers import Track, Tracker
 
 Array = Any
 ROOM = members("thalweg.trackers")
-# Ways to construct a tracker that are worth a run each; every other one runs as it comes.
+# Parameters to test; all other trackers are tested with their defaults.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "grouse": [{}, {"step_size": "constant", "rate": 0.3}, {"step_size": "diminishing"}],
     "grasta": [{}, {"step_size": "constant", "rate": 0.05}, {"step_size": "diminishing"}],
@@ -33,7 +33,7 @@ DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
 def stream(dtype: Any = float, F: int = 20, K: int = 3, B: int = 80, seed: int = 0) -> Any:
-    """Return a basis near the truth, dirty samples, and which entries are observed, none to all."""
+    """Return a basis near the truth, samples with outliers, and masks of none to all entries."""
     rng = np.random.default_rng(seed)
     U = rng.normal(size=(F, K))
     V = U @ rng.normal(size=(K, B)) + 0.1 * rng.normal(size=(F, B))
@@ -53,7 +53,7 @@ def stream(dtype: Any = float, F: int = 20, K: int = 3, B: int = 80, seed: int =
 
 
 def arrays(state: Any) -> list[Array]:
-    """Return the arrays and numbers of a state, those of parts that are tuples included."""
+    """Return the arrays and numbers of a state and of the tuples in it."""
     parts = (part if isinstance(part, tuple) else (part,) for part in state)
     return [np.asarray(leaf) for part in parts for leaf in part]
 
@@ -64,7 +64,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def finite(state: Any) -> bool:
-    """Tell whether a state has a finite basis, and no NaN but where a window has gaps."""
+    """Return whether a state has a finite basis, and NaN only at gaps of a window."""
     window = getattr(state, "window", None)
     rest = [array for array in arrays(state) if window is None or array is not window.V]
     return bool(np.isfinite(state.U).all()) and not any(np.isnan(array).any() for array in rest)
@@ -110,7 +110,7 @@ def test_shapes(tracker: Any) -> None:
 
 
 @EACH
-def test_first_state_has_the_basis_that_came(tracker: Any) -> None:
+def test_first_state_has_the_given_basis(tracker: Any) -> None:
     U, _, _ = stream()
     assert np.array_equal(tracker.init(U).U, U)
 
@@ -143,7 +143,7 @@ def test_precision_stays(tracker: Any, dtype: Any) -> None:
 
 
 @EACH
-def test_nothing_that_came_is_changed(tracker: Any) -> None:
+def test_arguments_are_not_changed(tracker: Any) -> None:
     U, V, observed = stream()
     first = tracker.init(U)
     state, _ = tracker.step(first, V, observed)
@@ -156,7 +156,7 @@ def test_nothing_that_came_is_changed(tracker: Any) -> None:
 
 
 @EACH
-def test_what_stands_behind_a_gap_does_not_matter(tracker: Any) -> None:
+def test_values_at_gaps_have_no_effect(tracker: Any) -> None:
     U, V, observed = stream()
     one = tracker.step(tracker.init(U), V, observed)
     other = tracker.step(tracker.init(U), np.where(observed, V, -1e9), observed)
@@ -214,7 +214,7 @@ def test_codes_of_a_sample_do_not_depend_on_others(tracker: Any) -> None:
 
 
 @EACH
-def test_over_gaps_an_outlier_makes_up_for_what_is_not_there(tracker: Any) -> None:
+def test_outliers_at_gaps_are_the_difference_to_the_data(tracker: Any) -> None:
     U, V, observed = stream()
     state, _ = tracker.step(tracker.init(U), V, observed)
     codes = tracker.encoder(state).encode(V, state.U, observed=observed)
@@ -224,7 +224,7 @@ def test_over_gaps_an_outlier_makes_up_for_what_is_not_there(tracker: Any) -> No
 @pytest.mark.parametrize("tracker", WITHOUT_UNITS, ids=repr)
 @pytest.mark.parametrize("power", [-300, -20, 20, 300])
 def test_units_do_not_matter(tracker: Any, power: int) -> None:
-    """A power of two is exact in floating point: the same numbers come out, to the last bit."""
+    """Powers of two are exact in floating point: the results are the same to the last bit."""
     U, V, observed = stream()
     scale = 2.0**power
     one, track = tracker.step(tracker.init(U), V, observed)
@@ -236,14 +236,14 @@ def test_units_do_not_matter(tracker: Any, power: int) -> None:
 
 
 @EACH
-def test_samples_of_zeros_are_endured(tracker: Any) -> None:
+def test_samples_of_zeros_are_accepted(tracker: Any) -> None:
     U, V, observed = stream()
     for start in (tracker.init(U), tracker.step(tracker.init(U), V, observed)[0]):
         state, track = tracker.step(start, np.zeros((20, 60)))
         assert finite(state)
         assert not track.H.any()
         assert not track.R.any()
-        # The statistics of one fade, and others wait for a window before they move.
+        # The statistics of one are discounted, and others wait for a full window.
         if tracker.name not in ("orpca", "norst", "reprocs"):
             assert np.array_equal(state.U, start.U)
 
@@ -258,8 +258,8 @@ def test_memory_is_bounded(tracker: Any) -> None:
     assert len(sizes) == 1
 
 
-# How near trackers come to a subspace without noise, where that is not all the way: some have a
-# ridge or shorten their steps, others remember all that they learned with a wrong basis.
+# Error on data without noise, for trackers that do not find the subspace exactly: some have a
+# ridge or decreasing steps, others never forget what they learned with a wrong basis.
 NEAR = {
     "grasta": 1e-9,
     "orpca": 1e-5,

@@ -1,4 +1,4 @@
-"""Multiplicative updates of all codes and of the dictionary: descent, and naive twins."""
+"""Multiplicative updates of all codes and of the dictionary: descent, and reference code."""
 
 from itertools import pairwise
 from typing import Any
