@@ -379,6 +379,19 @@ def test_alternation_of_exact_data_ends_at_rounding(dtype: Any) -> None:
     assert np.all(codes.loss <= 100 * eps**2 * np.sum(V.astype(float) ** 2, axis=0))
 
 
+@DTYPES
+def test_alternation_of_exact_data_ends_with_collinear_atoms(dtype: Any) -> None:
+    """Rounding errors of codes grow with the collinearity, here up to 100 times."""
+    for K in (3, 8, 13, 19):
+        rng = np.random.default_rng(K)
+        W, H = rng.random((30, K)), rng.random((K, 200)) * (rng.random((K, 200)) < 0.5)
+        V = (W @ H).astype(dtype)
+        codes = fast.Fast(outliers=L1(0.1), tol=1e-9, max_iter=20).encode(V, W.astype(dtype))
+        assert codes.solved.all()
+        eps = float(np.finfo(dtype).eps)
+        assert np.all(codes.loss <= 1e5 * eps**2 * np.sum(V.astype(float) ** 2, axis=0))
+
+
 def test_alternation_of_no_rows() -> None:
     found, *_ = alternate(np.empty((4, 0)), np.ones((4, 2)), np.empty((2, 0)), (1.0, inf, -inf))
     assert found.shape == (2, 0)

@@ -257,6 +257,7 @@ import os, signal, sys, threading, time
 import numpy as np
 from thalweg import _native
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore Ctrl-C
 rng = np.random.default_rng(0)
 weights, X = rng.random((400, 300)), rng.random((300, 20))
 

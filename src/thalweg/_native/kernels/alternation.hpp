@@ -76,15 +76,17 @@ class Alternation {
         return buffer.matrix().rows_between(0, m);
     }
 
-    /// Set what does not change: rounding errors of losses, and the share of noise in them.
+    /// Set rounding errors of losses, which collinear columns of W enlarge, and shares of noise.
     void prepare() {
         constexpr auto eps = static_cast<double>(std::numeric_limits<T>::epsilon());
+        const auto K = static_cast<double>(K_);
         for (Index s = 0; s < n_; ++s) {
             const Vector<const T> v = p_.V[begin_ + s];
-            rounding_[s] = static_cast<double>(K_) * eps * eps * static_cast<double>(dot(v, v));
+            const double variance = K * eps * eps + p_.gram.rounding(begin_ + s);
+            rounding_[s] = variance * static_cast<double>(dot(v, v));
             const Index n_observed = p_.observed.rows > 0 ? count(p_.observed[begin_ + s]) : v.size;
-            noise_share_[s] = settings_.noise_tol * static_cast<double>(K_) /
-                              static_cast<double>(n_observed > 1 ? n_observed : 1);
+            noise_share_[s] =
+                settings_.noise_tol * K / larger(static_cast<double>(n_observed), 1.0);
             rows_.order[s] = s;
             rows_.settled[s] = false;
         }
