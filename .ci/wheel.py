@@ -1,9 +1,9 @@
-"""Build a wheel and try it in a clean environment: ``python .ci/wheel.py``.
+"""Build a source package and a wheel, and test the wheel: ``python .ci/wheel.py``.
 
-Packs the sources, compiles them, as pip does on the machine of a user, and repairs the wheel: what
-it needs of the system is in its name, and nothing else is. Both files go to ``dist/``. The wheel
-is installed with the extra ``app`` into a new environment, which has to fit a model and run the
-demo. The source package, the wheel and the environment are deleted first if they are there.
+The wheel is built from the source package. auditwheel checks which system libraries it needs, and
+names the systems that have them. Both packages are copied to ``dist/``. The wheel is installed
+with the extra ``app`` into a new environment, where a model is fitted and the demo runs. Files of
+an earlier build are deleted first.
 """
 
 import shutil
@@ -26,7 +26,7 @@ def run(what: str, *command: object) -> None:
 
 
 def build() -> Path:
-    """Return a wheel that names the systems it runs on, made from the packed sources."""
+    """Return the repaired wheel in ``dist/``."""
     run("source package and wheel", sys.executable, "-m", "build", "--outdir", BUILD, ROOT)
     wheel = next(BUILD.glob("*.whl"))
     DIST.mkdir(exist_ok=True)
