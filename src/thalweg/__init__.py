@@ -45,6 +45,10 @@ if TYPE_CHECKING:
         Roseta as Roseta,
         SparseArchetypalNMF as SparseArchetypalNMF,
     )
+    from thalweg.estimators.hidden_entries import (
+        hidden_entry_score as hidden_entry_score,
+        split_entries as split_entries,
+    )
     from thalweg.estimators.selection import (
         select as select,
         select_weight as select_weight,
@@ -83,10 +87,12 @@ _HOMES = {
     "checkpoint": "thalweg",
     "distributed": "thalweg",
     "half_life": "thalweg.updates",
+    "hidden_entry_score": "thalweg.estimators.hidden_entries",
     "metrics": "thalweg",
     "report": "thalweg",
     "select": "thalweg.estimators.selection",
     "select_weight": "thalweg.estimators.selection",
+    "split_entries": "thalweg.estimators.hidden_entries",
     "streams": "thalweg",
     "synthetic": "thalweg",
 }

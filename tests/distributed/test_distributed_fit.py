@@ -248,3 +248,21 @@ def test_rounds_are_counted_and_reported(model: Any, rounds: int, mixed: Array) 
     if rounds == 7:  # three rounds are one pass
         assert [one.n_samples_seen for one in told] == [200 * i for i in range(1, 8)]
         assert told[0].n_samples_total == 1400
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RobustOnlineNMF("auto", random_state=0),
+        OnlineNMF("auto", random_state=0),
+        RobustNMF("auto", max_iter=3, tol=0.0, random_state=0),
+        DivergenceNMF("auto", max_iter=3, tol=0.0, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_the_number_of_components_is_found_from_the_first_rows(model: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.poisson(rng.gamma(1.0, 1.0, (600, 3)) @ rng.gamma(0.5, 40.0, (3, 40))) * 1.0
+    found = distributed.fit(clone(model), X, block_size=100)
+    assert found.n_components_ == found.rank_evidence_.chosen == 3
+    assert found.components_.shape == (3, 40)

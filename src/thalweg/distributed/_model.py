@@ -9,6 +9,7 @@ from scipy import sparse
 from thalweg._checks import check_count
 from thalweg.distributed._executors import Executor
 from thalweg.errors import InputError
+from thalweg.estimators.base import is_auto
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import Batch, DataForm
 
@@ -63,7 +64,8 @@ class Sample(NamedTuple):
 
 def sample(executor: Executor, estimator: Any) -> Sample:
     """Fetch the first rows of as many blocks as needed; the workers check them."""
-    count = check_count("n_components", estimator.n_components)
+    number = estimator.n_components
+    count = 1 if is_auto(number) else check_count("n_components", number)
     model = sent_copy(estimator, "components_", "n_features_in_")
     heads: list[Any] = []
     missing = 1

@@ -52,13 +52,12 @@ def run(estimator: Any, executor: Executor, plan: Plan) -> None:
 
 def _begin(estimator: Any, executor: Executor, n_blocks: int) -> None:
     """Initialise the estimator from the first rows of the first round."""
-    count = check_count("n_components", estimator.n_components)
     first = sample(executor, estimator)
     X = check_data(estimator, first.X, reset=True)
-    learner = estimator.first_learner()
+    learner = estimator.find_rank(X).first_learner()
     form = learner.form(X)
     batch = form.batch(X[: sum(first.counts[:n_blocks])])
-    with few_threads(X.shape[1], count, X.shape[0]):
+    with few_threads(X.shape[1], learner.model.n_components, X.shape[0]):
         state = learner.init(batch, form, generator(estimator.random_state))
         estimator.set_state(learner, state)
 

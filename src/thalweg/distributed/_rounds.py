@@ -61,7 +61,7 @@ def run_robust(estimator: Any, executor: Executor, plan: Plan) -> None:
     done, first = plan.resumed(estimator, len(executor.blocks)), sample(executor, estimator)
     if done == 0:
         X = check_data(estimator, first.X, reset=True)
-        learner = estimator.make_learner()
+        learner = estimator.find_rank(X).make_learner()
         batch = DataForm().batch(X)
         with few_threads(X.shape[1], learner.model.n_components, X.shape[0]):
             state = learner.init(batch, generator(estimator.random_state))
@@ -81,7 +81,7 @@ def run_divergence(estimator: Any, executor: Executor, plan: Plan) -> None:
     done, first = plan.resumed(estimator, len(executor.blocks)), sample(executor, estimator)
     if done == 0:
         X = check_data(estimator, first.X, reset=True)
-        learner = estimator.make_learner()
+        learner = estimator.find_rank(X).make_learner()
         form = learner.model.form(X)
         with few_threads(X.shape[1], learner.model.n_components, X.shape[0]):
             state = learner.init(form.batch(X), form, generator(estimator.random_state))

@@ -3,15 +3,18 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from thalweg._checks import check_count, generator
 from thalweg._threads import few_threads
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed, Completion
 from thalweg.estimators._alarms import Alarms
-from thalweg.estimators.base import rollback_on_error, warn_max_iter
+from thalweg.estimators.base import is_auto, rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch, outlier_share
+from thalweg.learning.completion_rank import choose_subspace_rank
+from thalweg.learning.held_out import RankEvidence
 from thalweg.noise.leverage import studentised, unfitted
 from thalweg.noise.residual_counts import ResidualCounts
 
@@ -26,6 +29,8 @@ class CompletionEstimator(Alarms):
     _criterion: ClassVar[str]
 
     n_components: Any
+    n_components_: int
+    rank_evidence_: RankEvidence
     max_iter: Any
     tol: Any
     random_state: Any
@@ -77,9 +82,8 @@ class CompletionEstimator(Alarms):
 
     def _solve(self, X: Any, rank: int | None = None) -> Completed:
         """Fit the model, of this rank if it is given."""
-        method = self._method()
-        K = check_count("n_components", self.n_components) if rank is None else rank
-        batch = as_batch(X)
+        method, batch = self._method(), as_batch(X)
+        K = self.n_components_ = self._find_rank(X) if rank is None else rank
         with few_threads(X.shape[1], K, X.shape[0], self.n_jobs):
             found = method.complete(batch.V, batch.observed, K, generator(self.random_state))
         self.components_ = np.ascontiguousarray(found.U.T)
@@ -92,6 +96,16 @@ class CompletionEstimator(Alarms):
         residuals = unfitted(residuals, mask.sum(axis=1), K)
         self.residual_counts_ = ResidualCounts.of(residuals, batch.observed, batch.V)
         return found
+
+    def _find_rank(self, X: Any) -> int:
+        """Return the number of components; set ``rank_evidence_`` if it is found here."""
+        self.__dict__.pop("rank_evidence_", None)
+        if not is_auto(self.n_components):
+            return check_count("n_components", self.n_components)
+        rows = X.toarray() if sparse.issparse(X) else X
+        with few_threads(X.shape[1], 1, X.shape[0], self.n_jobs):
+            self.rank_evidence_ = choose_subspace_rank(rows, generator(self.random_state))
+        return self.rank_evidence_.chosen
 
     def _stopped(self, found: Completed) -> bool:
         """Whether the iteration limit ended the fit, not rounding errors."""

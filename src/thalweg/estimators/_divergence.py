@@ -1,14 +1,15 @@
 """Parameters of online and batch NMF with a divergence."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from thalweg._checks import check_count, check_tol, choose
+from thalweg._checks import check_tol, choose
 from thalweg.divergences.huber import Huber
 from thalweg.encoders import Encoder
 from thalweg.encoders.newton import Newton
 from thalweg.encoders.sparse_kl import SparseKL
 from thalweg.estimators import parameters
-from thalweg.estimators.base import Factorization
+from thalweg.estimators._rank import RankSearch
 from thalweg.learning.batches import DataForm
 from thalweg.learning.dictionaries import INITS, frozen_columns
 from thalweg.learning.divergence import DivergenceModel
@@ -18,7 +19,11 @@ from thalweg.prox.orthant import Orthant
 __all__ = ["DivergenceEstimator"]
 
 
-class DivergenceEstimator(Factorization):
+# Least relative accuracy of the fits that compare ranks, the default of the online methods.
+_TRIAL_TOL = 1e-3
+
+
+class DivergenceEstimator(RankSearch):
     """Base of the estimators that minimise d(X | codes @ components)."""
 
     n_components: Any
@@ -46,7 +51,7 @@ class DivergenceEstimator(Factorization):
 
     def _model(self) -> DivergenceModel:
         """Check the parameters, and return the model."""
-        count = check_count("n_components", self.n_components)
+        count = self._rank()
         if isinstance(self.init, str):
             choose("init", self.init, INITS)
         return DivergenceModel(
@@ -59,6 +64,9 @@ class DivergenceEstimator(Factorization):
             check_tol(self.tol),
             self._outlier_losses,
         )
+
+    def _rank_model(self) -> DivergenceModel:
+        return replace(self._model(), tol=max(_TRIAL_TOL, float(self.tol)))
 
     def _constraint(self) -> Prox:
         return parameters.constraint(self.constraint, self.n_features_in_)

@@ -14,10 +14,11 @@ from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators._alarms import Alarms
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators.base import rollback_on_error
+from thalweg.estimators.base import is_auto, rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning import tracking
 from thalweg.learning.batches import DataForm, as_batch
+from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.progress import Progress
 from thalweg.learning.tracking import TrackingLearner, TrackingState
 from thalweg.noise.residual_counts import ResidualCounts
@@ -48,6 +49,7 @@ class Tracking(StreamFit, Alarms):
     random_state: Any
     callback: Callable[[Progress], None] | None
     state_: TrackingState
+    rank_evidence_: RankEvidence  # with n_components="auto"
     noise_scale_: float  # of trackers that estimate it
 
     @property
@@ -174,9 +176,14 @@ class Tracking(StreamFit, Alarms):
         if self.callback is not None:
             check_callback(self.callback)
         robust = isinstance(self.init, str) and self.init == "robust"
-        return TrackingLearner(
-            self._tracker(), self.n_components, robust, self.init_samples, on_jump
-        )
+        auto = isinstance(self.n_components, str) and self.n_components == "auto"
+        if auto and not robust:
+            raise ParameterError(
+                f"init must be 'robust' with n_components='auto', got {_in_words(self.init)}. "
+                "Set n_components to a number."
+            )
+        K = 1 if auto else self.n_components
+        return TrackingLearner(self._tracker(), K, robust, self.init_samples, on_jump, auto)
 
     def _encoder(self) -> Encoder:
         encoder: Encoder = self._tracker().encoder(self.state_.tracker)
@@ -184,7 +191,9 @@ class Tracking(StreamFit, Alarms):
 
     def _initialise(self, learner: TrackingLearner, X: Any) -> None:
         """Check the parameters of the initial basis, and publish it."""
-        K, F = check_count("n_components", self.n_components), X.shape[1]
+        K = 1 if is_auto(self.n_components) else check_count("n_components", self.n_components)
+        F = X.shape[1]
+        self.__dict__.pop("rank_evidence_", None)  # of an earlier fit
         if K > F:
             raise ParameterError(
                 f"n_components must be at most the number of features, n_features={F}, got "
@@ -220,10 +229,16 @@ class Tracking(StreamFit, Alarms):
         U = self.state_.tracker.U
         if self.orthonormal:
             U = np.linalg.qr(U)[0]
-        self.components_ = np.ascontiguousarray(U.T)
+        self.components_, self.n_components_ = np.ascontiguousarray(U.T), U.shape[1]
+        if self.state_.rank_evidence is not None:
+            self.rank_evidence_ = self.state_.rank_evidence
         noise_scale = learner.noise_scale(self.state_)
         if noise_scale is not None:
             self.noise_scale_ = noise_scale
+
+
+def _in_words(init: Any) -> str:
+    return repr(init) if isinstance(init, str) else in_words(init)
 
 
 @lru_cache(maxsize=64, typed=True)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from thalweg._checks import check_count
 from thalweg._threads import few_threads, map_in_threads
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
@@ -23,7 +24,7 @@ from thalweg.prox import Prox
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.orthant import Orthant
 
-__all__ = ["Decomposition", "Factorization", "rollback_on_error", "warn_max_iter"]
+__all__ = ["Decomposition", "Factorization", "is_auto", "rollback_on_error", "warn_max_iter"]
 
 # Entries of a block of rows that is encoded at a time by one thread, which bounds the memory (8 MB
 # in float64).
@@ -72,12 +73,21 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     components_: Array
     code_prior_: CodePrior  # of estimators without a code penalty
+    n_components: Any
+    n_components_: int
     n_jobs: Any = None
     signed: ClassVar[bool] = False  # whether the data may have negative entries
 
     def _encoder(self) -> Encoder:
         """Return the encoder of the fitted model."""
         raise NotImplementedError
+
+    def _rank(self) -> int:
+        """Return the number of components: the parameter, or the one that was found."""
+        if not is_auto(self.n_components):
+            return check_count("n_components", self.n_components)
+        frozen = getattr(self, "frozen_components", None)
+        return getattr(self, "n_components_", 1 if frozen is None else len(frozen) + 1)
 
     def transform(self, X: Any) -> Array:
         """Return the codes of X.
@@ -257,6 +267,18 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is ``"auto"``; it may also be an array.
+
+    Examples
+    --------
+    >>> from thalweg.estimators.base import is_auto
+    >>> is_auto("auto"), is_auto(3)
+    (True, False)
+    """
+    return isinstance(value, str) and value == "auto"
 
 
 @contextmanager

@@ -41,8 +41,9 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of components.
+    n_components : int or "auto", default=10
+        Number of components. ``"auto"`` takes the smallest number whose error at hidden entries is
+        within one standard error of the smallest error; see ``rank_evidence_``.
     loss : str or Divergence, default="kl"
         The divergence d; see :class:`OnlineNMF`. Unless the Huber threshold is given, it is
         estimated from the noise of some rows before the first iteration.
@@ -90,6 +91,10 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
     ----------
     components_ : array of shape (n_components, n_features)
         The components.
+    n_components_ : int
+        Number of components.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     loss_ : Divergence
         The loss in use.
     floor_ : float
@@ -133,7 +138,7 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int | str = 10,
         *,
         loss: Any = "kl",
         solver: str = "auto",
@@ -185,7 +190,7 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         max_iter, rng = check_count("max_iter", self.max_iter), generator(self.random_state)
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
-            learner = self.make_learner()
+            learner = self.find_rank(X).make_learner()
             count = learner.model.n_components
             rows = _random_rows(X, max(_INIT_ENTRIES // X.shape[1], 2 * count), rng)
             form = learner.model.form(rows)

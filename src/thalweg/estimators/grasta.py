@@ -21,8 +21,10 @@ class Grasta(Tracking):
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int or "auto", default=2
         Number of dimensions of the subspace.
+        ``"auto"`` chooses it by hidden entries of the first samples, together with
+        ``init="robust"``; see ``rank_evidence_``.
     step_size : {"adaptive", "constant", "diminishing"}, default="adaptive"
         Rule of the rotation angle. Diminishing steps are rate / (1 + t) at sample t.
     rate : float, default=1.0
@@ -62,6 +64,10 @@ class Grasta(Tracking):
     ----------
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the current subspace, one vector per row.
+    n_components_ : int
+        Number of components; 1 before the first robust basis with ``n_components="auto"``.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     state_ : NamedTuple
         State of the tracking: all that changes from sample to sample.
     drift_ : array
@@ -89,7 +95,7 @@ class Grasta(Tracking):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         step_size: str = "adaptive",
         rate: float = 1.0,

@@ -21,8 +21,10 @@ class Grouse(Tracking):
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int or "auto", default=2
         Number of dimensions of the subspace.
+        ``"auto"`` chooses it by hidden entries of the first samples, together with
+        ``init="robust"``; see ``rank_evidence_``.
     step_size : {"greedy", "constant", "diminishing"}, default="greedy"
         Rule of the rotation angle. Diminishing steps are multiplied by K / (K + t) at sample t.
     rate : float, default=1.0
@@ -53,6 +55,10 @@ class Grouse(Tracking):
     ----------
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the current subspace, one vector per row.
+    n_components_ : int
+        Number of components; 1 before the first robust basis with ``n_components="auto"``.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     state_ : NamedTuple
         State of the tracking: all that changes from sample to sample.
     drift_ : array
@@ -80,7 +86,7 @@ class Grouse(Tracking):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         step_size: str = "greedy",
         rate: float = 1.0,

@@ -23,8 +23,9 @@ class LRGeomCG(CompletionEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Rank of the matrix.
+    n_components : int or "auto", default=2
+        Rank of the matrix. ``"auto"`` takes the smallest number whose error at hidden entries is
+        within one standard error of the smallest error; see ``rank_evidence_``.
     tol : float, default=1e-8
         The fit stops when the norm of the Riemannian gradient is at most this share of the norm
         of the data. 0 runs all ``max_iter`` iterations, unless rounding errors end the line
@@ -43,6 +44,10 @@ class LRGeomCG(CompletionEstimator):
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the subspace, by decreasing singular values; zero rows beyond the
         rank that the shape of the data allows.
+    n_components_ : int
+        Number of components.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     outlier_share_ : float
         Share of outliers among the observed entries; 0, since the model has no outliers.
     n_iter_ : int
@@ -72,7 +77,7 @@ class LRGeomCG(CompletionEstimator):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         tol: float = 1e-8,
         max_iter: int = 500,

@@ -21,8 +21,10 @@ class Norst(Tracking):
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int or "auto", default=2
         Number of dimensions of the subspace.
+        ``"auto"`` chooses it by hidden entries of the first samples, together with
+        ``init="robust"``; see ``rank_evidence_``.
     window : int, default=60
         Number of samples in a window (alpha), from which the subspace is updated.
     updates : int, default=5
@@ -62,6 +64,10 @@ class Norst(Tracking):
     ----------
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the current subspace, one vector per row.
+    n_components_ : int
+        Number of components; 1 before the first robust basis with ``n_components="auto"``.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     noise_scale_ : float
         Standard deviation of the noise.
     state_ : NamedTuple
@@ -97,7 +103,7 @@ class Norst(Tracking):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         window: int = 60,
         updates: int = 5,

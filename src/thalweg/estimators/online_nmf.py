@@ -36,8 +36,9 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of components.
+    n_components : int or "auto", default=10
+        Number of components. ``"auto"`` takes the smallest number whose error at hidden entries is
+        within one standard error of the smallest error; see ``rank_evidence_``.
     loss : str or Divergence, default="kl"
         The divergence d: ``"kl"`` for counts, ``"itakura-saito"`` for spectra, ``"squared-l2"``,
         ``"huber"``, ``"l1"`` or ``"l2"`` for data with outliers, ``"hellinger"``, or an object of
@@ -102,6 +103,10 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
     ----------
     components_ : array of shape (n_components, n_features)
         The components.
+    n_components_ : int
+        Number of components.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     statistics_ : Statistics, Majorisers or Scales
         Statistics of all samples so far: the state of the dictionary update.
     loss_ : Divergence
@@ -142,7 +147,7 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int | str = 10,
         *,
         loss: Any = "kl",
         solver: str = "fast",

@@ -24,8 +24,10 @@ class OnlineRobustPCA(Tracking):
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int or "auto", default=2
         Number of dimensions of the subspace.
+        ``"auto"`` chooses it by hidden entries of the first samples, together with
+        ``init="robust"``; see ``rank_evidence_``.
     lambda1 : float, optional
         Weight of codes and basis, relative to the typical norm of a sample; 1 / sqrt(n_features) by
         default.
@@ -69,6 +71,10 @@ class OnlineRobustPCA(Tracking):
     ----------
     components_ : array of shape (n_components, n_features)
         A basis of the current subspace, one vector per row.
+    n_components_ : int
+        Number of components; 1 before the first robust basis with ``n_components="auto"``.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     state_ : NamedTuple
         State of the tracking: all that changes from sample to sample.
     drift_ : array
@@ -96,7 +102,7 @@ class OnlineRobustPCA(Tracking):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         lambda1: float | None = None,
         lambda2: float | None = None,

@@ -34,8 +34,9 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of components.
+    n_components : int or "auto", default=10
+        Number of components. ``"auto"`` takes the smallest number whose error at hidden entries is
+        within one standard error of the smallest error; see ``rank_evidence_``.
     buffer_size : "auto", int or None, default="auto"
         Number of samples in the buffer. None keeps all samples, so that memory and time per step
         grow with the stream: Algorithm 1 of [R] (OR-NMF). A number is Algorithm 3 (MOR-NMF).
@@ -90,6 +91,10 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
     ----------
     components_ : array of shape (n_components, n_features)
         The components.
+    n_components_ : int
+        Number of components.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     statistics_ : Buffer
         Statistics of all samples so far: the state of the dictionary update.
     loss_ : Divergence
@@ -127,7 +132,7 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int | str = 10,
         *,
         buffer_size: str | int | None = "auto",
         window: int = 1,
@@ -191,8 +196,7 @@ class ORNMF(DivergenceEstimator, StreamingEstimator):
     def _constraint(self) -> Prox:
         if not isinstance(self.constraint, (tuple, list)):
             return super()._constraint()
-        count = check_count("n_components", self.n_components)
-        return parameters.entry_bounds(self.constraint, (count, self.n_features_in_))
+        return parameters.entry_bounds(self.constraint, (self._rank(), self.n_features_in_))
 
     def _buffer_size(self, n_components: int, window: int) -> int | None:
         if self.buffer_size is None:

@@ -206,7 +206,8 @@ def robust_model(estimator: Any) -> RobustModel:
         outlier_structure=(estimator.outlier_structure, ("entries", "samples")),
         init=("random" if not isinstance(estimator.init, str) else estimator.init, INITS),
     )
-    count, tol = check_count("n_components", estimator.n_components), check_tol(estimator.tol)
+    given, tol = estimator.n_components, check_tol(estimator.tol)
+    count = estimator._rank() if isinstance(given, str) else check_count("n_components", given)
     bound = _outlier_bound(estimator.outlier_bound)
     nonnegative = estimator.outlier_sign == "nonnegative"
     outliers = outlier_penalty(bound, nonnegative, estimator.outlier_structure)

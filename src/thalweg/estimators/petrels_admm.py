@@ -23,8 +23,10 @@ class PetrelsADMM(Tracking):
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int or "auto", default=2
         Number of dimensions of the subspace.
+        ``"auto"`` chooses it by hidden entries of the first samples, together with
+        ``init="robust"``; see ``rank_evidence_``.
     forgetting : float, default=0.9999
         Factor by which each sample multiplies the weights of all earlier ones;
         :func:`thalweg.half_life` computes it from a number of samples.
@@ -71,6 +73,10 @@ class PetrelsADMM(Tracking):
     ----------
     components_ : array of shape (n_components, n_features)
         A basis of the current subspace, one vector per row.
+    n_components_ : int
+        Number of components; 1 before the first robust basis with ``n_components="auto"``.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     noise_scale_ : float
         Standard deviation of the noise.
     state_ : NamedTuple
@@ -100,7 +106,7 @@ class PetrelsADMM(Tracking):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         forgetting: float = 0.9999,
         huber_threshold: float = 0.5,

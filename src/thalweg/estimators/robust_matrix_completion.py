@@ -23,7 +23,7 @@ from thalweg.estimators._times import check_bounds, check_interval, check_times
 from thalweg.estimators.base import rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch
-from thalweg.learning.dynamic_completion import RANKS, Choice, choose, static_rank
+from thalweg.learning.dynamic_completion import RANKS, Choice, choose
 from thalweg.learning.robust_completion import Alternation, code_size, encoder_at
 from thalweg.trackers.noise_scale import truncated_noise_scale
 from thalweg.trackers.petrels_admm import PetrelsADMMTracker
@@ -50,9 +50,10 @@ class RobustMatrixCompletion(CompletionEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Rank of the low-rank part. Or "auto": it is chosen by hidden entries, and may be 0 for the
-        model in time.
+    n_components : int or "auto", default=2
+        Rank of the low-rank part. ``"auto"`` takes the smallest number whose error at hidden
+        entries is within one standard error of the smallest error; see ``rank_evidence_``. With
+        ``dynamics`` it is chosen with the model in time, for which it may be 0.
     huber_threshold : float, default=0.5
         Huber threshold of the robust fit (the weight of the l1 norm of the outliers), in units of
         the noise scale.
@@ -81,6 +82,10 @@ class RobustMatrixCompletion(CompletionEstimator):
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the subspace; zero rows beyond the rank that the shape of the data
         allows.
+    n_components_ : int
+        Number of components.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     noise_scale_ : float
         Standard deviation of the noise, estimated from the entries that are not outliers.
     code_size_ : float
@@ -133,7 +138,7 @@ class RobustMatrixCompletion(CompletionEstimator):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: int | str = 2,
         *,
         huber_threshold: float = 0.5,
         threshold: float = 2.5,
@@ -313,19 +318,16 @@ class RobustMatrixCompletion(CompletionEstimator):
             raise ParameterError(
                 f"n_components must be a positive integer or 'auto', got {self.n_components!r}."
             )
-        for name in ("dynamics_", "dynamic_state_", "choice_"):
+        for name in ("dynamics_", "dynamic_state_", "choice_", "rank_evidence_"):
             if hasattr(self, name):
                 delattr(self, name)
         self.bounds_ = check_bounds(self.bounds, _dense(X))
-        if self.dynamics is None and not automatic:
+        if self.dynamics is None:
             return self._solve(X)
         rows = _dense(X)
         when = check_times(times, len(rows))
         ranks = RANKS if automatic else (check_count("n_components", self.n_components),)
         with few_threads(rows.shape[1], max(ranks), len(rows), self.n_jobs):
-            if self.dynamics is None:
-                rng = generator(self.random_state)
-                return self._solve(X, static_rank(rows, ranks, self._static_fill, rng))
             choice = self._choose(rows, when, ranks)
             timed, best = choice.timed, choice.best
             self.choice_, self.dynamics_ = choice, timed.dynamics

@@ -29,8 +29,9 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of components.
+    n_components : int or "auto", default=10
+        Number of components. ``"auto"`` takes the smallest number whose error at hidden entries is
+        within one standard error of the smallest error; see ``rank_evidence_``.
     solver : {"fast", "pgd", "admm"}, default="fast"
         ``"fast"`` minimises exactly over codes, outliers and components in turn; ``"pgd"`` and
         ``"admm"`` are BPGD and BADMM of [O].
@@ -76,6 +77,10 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
     ----------
     components_ : array of shape (n_components, n_features)
         The components.
+    n_components_ : int
+        Number of components.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     outlier_weight_ : float
         The outlier weight in use, in the units of the data.
     outlier_share_ : float
@@ -110,7 +115,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int | str = 10,
         *,
         solver: str = "fast",
         outlier_weight: str | float = "auto",
@@ -170,7 +175,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             batch, max_iter = as_batch(X), check_count("max_iter", self.max_iter)
-            learner = self.make_learner()
+            learner = self.find_rank(X).make_learner()
             with few_threads(
                 X.shape[1], learner.model.n_components, min(X.shape[0], MAX_CHUNK_SIZE)
             ):

@@ -26,8 +26,9 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of components.
+    n_components : int or "auto", default=10
+        Number of components. ``"auto"`` takes the smallest number whose error at hidden entries is
+        within one standard error of the smallest error; see ``rank_evidence_``.
     solver : {"fast", "pgd", "admm"}, default="fast"
         ``"fast"`` alternates closed-form outliers with exact nonnegative least squares;
         ``"pgd"`` and ``"admm"`` are OPGD and OADMM of [O].
@@ -82,6 +83,10 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
     ----------
     components_ : array of shape (n_components, n_features)
         The components.
+    n_components_ : int
+        Number of components.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     statistics_ : Statistics
         Statistics of all samples so far: the state of the dictionary update.
     outlier_weight_ : float
@@ -118,7 +123,7 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int | str = 10,
         *,
         solver: str = "fast",
         outlier_weight: str | float = "auto",

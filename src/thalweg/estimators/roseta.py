@@ -23,8 +23,10 @@ class Roseta(Tracking):
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int or "auto", default=2
         Number of dimensions of the subspace.
+        ``"auto"`` chooses it by hidden entries of the first samples, together with
+        ``init="robust"``; see ``rank_evidence_``.
     rate : float, default=16.0
         Factor of mu: the larger it is, the shorter are the first steps.
     rho : float, default=1.8
@@ -62,6 +64,10 @@ class Roseta(Tracking):
     ----------
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the current subspace, one vector per row.
+    n_components_ : int
+        Number of components; 1 before the first robust basis with ``n_components="auto"``.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     state_ : NamedTuple
         State of the tracking: all that changes from sample to sample.
     drift_ : array
@@ -89,7 +95,7 @@ class Roseta(Tracking):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         rate: float = 16.0,
         rho: float = 1.8,

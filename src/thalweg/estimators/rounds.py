@@ -82,6 +82,7 @@ class RoundsEstimator(Factorization):
 
     def _publish(self, state: RoundState) -> None:
         self.components_ = np.ascontiguousarray(state.W.T)
+        self.n_components_ = state.W.shape[1]
         self.n_samples_seen_, self.n_iter_ = state.n_samples, state.n_iter
         self.objective_, self.outlier_share_ = state.objective, state.outlier_share
         for name in self._published:

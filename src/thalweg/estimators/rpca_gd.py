@@ -29,8 +29,9 @@ class RPCAGD(CompletionEstimator):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Rank of the low-rank part.
+    n_components : int or "auto", default=2
+        Rank of the low-rank part. ``"auto"`` takes the smallest number whose error at hidden
+        entries is within one standard error of the smallest error; see ``rank_evidence_``.
     outlier_share : float, default=0.1
         Largest share of outliers in a sample or a feature (alpha), below 1.
     slack : float, default=2.0
@@ -57,6 +58,10 @@ class RPCAGD(CompletionEstimator):
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the subspace, by decreasing singular values; zero rows beyond the
         rank that the shape of the data allows.
+    n_components_ : int
+        Number of components.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     noise_scale_ : float
         Standard deviation of the noise, estimated from the median residual. In new samples,
         residuals beyond three times this value are outliers.
@@ -90,7 +95,7 @@ class RPCAGD(CompletionEstimator):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         outlier_share: float = 0.1,
         slack: float = 2.0,

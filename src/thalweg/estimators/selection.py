@@ -1,5 +1,6 @@
 """Parameters chosen by the loss of samples that were held out, [A] (37)."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ def select(
     *,
     folds: int = 5,
     simplest: str = "smallest",
+    scoring: Callable[..., float] | None = None,
     random_state: Any = 0,
 ) -> Selection:
     """Choose the value of a parameter by cross-validation, with the one-standard-error rule.
@@ -74,6 +76,10 @@ def select(
     simplest : {"smallest", "largest"}
         Whether the smallest or the largest value gives the simplest model: the smallest number of
         archetypes or nonzeros, but the largest weight.
+    scoring : callable or None, default=None
+        Function of a fitted estimator and held-out rows; larger is better. None is the method
+        ``score``, which suits archetypes and penalties. It rises with every component of a
+        factorisation: choose their number with :func:`thalweg.hidden_entry_score`.
     random_state : int, Generator, RandomState or None
         Seed of the random folds.
 
@@ -89,6 +95,13 @@ def select(
     >>> X = archetypal_mixtures(80, 30, 3, spread=0.3, noise=0.01, random_state=0).X
     >>> model = SparseArchetypalNMF(init="projections", continuation_steps=3)
     >>> select(model, X, "n_components", [1, 2, 3, 4], folds=4).chosen
+    3
+
+    The number of components of a factorisation:
+
+    >>> from thalweg import DivergenceNMF, hidden_entry_score
+    >>> model, values = DivergenceNMF(loss="squared-l2", random_state=0), [2, 3, 4, 5]
+    >>> select(model, X, "n_components", values, folds=3, scoring=hidden_entry_score).chosen
     3
     """
     choose("simplest", simplest, ("smallest", "largest"))
@@ -107,7 +120,7 @@ def select(
     seed = int(generator(random_state).integers(2**31))
     parts = list(KFold(folds, shuffle=True, random_state=seed).split(np.empty(rows.shape[0])))
     table = np.array(
-        [[_held_out(model, rows, parameter, v, part) for part in parts] for v in values]
+        [[_held_out(model, rows, parameter, v, part, scoring) for part in parts] for v in values]
     )
     losses, errors = table.mean(axis=1), table.std(axis=1, ddof=1) / np.sqrt(folds)
     least = int(np.argmin(losses))
@@ -157,7 +170,7 @@ def select_weight(
     )
 
 
-def _held_out(model: Any, X: Any, parameter: str, value: Any, part: Any) -> float:
+def _held_out(model: Any, X: Any, parameter: str, value: Any, part: Any, scoring: Any) -> float:
     learn, test = part
     fitted = clone(model).set_params(**{parameter: value}).fit(X[learn])
-    return -float(fitted.score(X[test]))
+    return -float(fitted.score(X[test]) if scoring is None else scoring(fitted, X[test]))

@@ -9,8 +9,9 @@ from thalweg._checks import check_callback, check_count, generator
 from thalweg._threads import few_threads
 from thalweg._typing import Indices
 from thalweg.encoders import Encoder
+from thalweg.estimators._rank import RankSearch
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators.base import Factorization, rollback_on_error
+from thalweg.estimators.base import rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import DataForm
 from thalweg.learning.online import OnlineLearner, OnlineState
@@ -24,7 +25,7 @@ _ASSUMED_SAMPLES = 12_800
 _N_BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 200, 8, 256
 
 
-class StreamingEstimator(StreamFit, Factorization):
+class StreamingEstimator(StreamFit, RankSearch):
     """Fit and partial_fit around a :class:`thalweg.learning.online.OnlineLearner`.
 
     Examples
@@ -89,7 +90,7 @@ class StreamingEstimator(StreamFit, Factorization):
         self
             The fitted estimator.
         """
-        self.components_ = np.ascontiguousarray(state.W.T)
+        self.components_, self.n_components_ = np.ascontiguousarray(state.W.T), state.W.shape[1]
         self.statistics_, self.code_prior_ = state.statistics, state.code_prior
         self.n_samples_seen_, self.n_batches_seen_ = state.n_samples, state.n_batches
         self.outlier_share_ = state.outlier_share
@@ -117,10 +118,10 @@ class StreamingEstimator(StreamFit, Factorization):
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
             n, epochs = X.shape[0], check_count("epochs", self.epochs)
-            learner = self.first_learner()
+            learner = self.find_rank(X).first_learner()
             form = learner.form(X)
             size, order = self._batch_size(n, form), self._order(n, rng)
-            shape = X.shape[1], int(self.n_components), size
+            shape = X.shape[1], self._rank(), size
             n_first = max(size, self._init_sample_size(form) if self.shuffle else 0)
             with few_threads(*shape, self.n_jobs):
                 state = learner.init(form.batch(X[order[:n_first]]), form, rng)
@@ -156,10 +157,11 @@ class StreamingEstimator(StreamFit, Factorization):
         if first:
             with rollback_on_error(self):
                 X = check_data(self, X, reset=True)
-                learner = self.first_learner()
+                learner = self.find_rank(X).first_learner()
+                self._watch_rank(X, getattr(self, "forgetting", 1.0) < 1.0)
                 form = learner.form(X)
                 batch = form.batch(X)
-                shape = X.shape[1], int(self.n_components), X.shape[0]
+                shape = X.shape[1], self._rank(), X.shape[0]
                 with few_threads(*shape, self.n_jobs):
                     state = learner.init(batch, form, generator(self.random_state))
                     self.set_state(learner, state)
@@ -169,8 +171,10 @@ class StreamingEstimator(StreamFit, Factorization):
                 check_callback(self.callback)
             learner, state = self.make_learner(), self.get_state()
             learner.check_continues(state)
+            if getattr(self, "rank_window_", None) is not None:
+                learner, state = self._follow_rank(learner, state, X)
             batch = state.form.batch(X)
-            shape = X.shape[1], int(self.n_components), X.shape[0]
+            shape = X.shape[1], state.W.shape[1], X.shape[0]
         with few_threads(*shape, self.n_jobs):
             state = learner.learn(state, batch)
             self.set_state(learner, state)

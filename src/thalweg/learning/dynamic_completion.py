@@ -13,7 +13,7 @@ from thalweg.dynamics.calibration import Calibration, calibrate
 from thalweg.dynamics.gaps import gap_lengths, hide_like_gaps
 from thalweg.dynamics.seasons import detect_period
 
-__all__ = ["RANKS", "Choice", "Trial", "choose", "sign_bounds", "static_rank"]
+__all__ = ["RANKS", "Choice", "Trial", "choose", "sign_bounds"]
 
 RANKS = (0, 1, 2, 4, 8, 16)  # candidates
 # Entries of consecutive rows that candidates are compared on, which bounds the time, and least
@@ -228,34 +228,6 @@ def choose(
         best = still if table.ratio(still, timed) < 1.0 else timed
     calibration = table.calibration(best)
     return Choice(best, timed, table.trials, calibration, table.baselines(calibration))
-
-
-def static_rank(
-    X: Array, ranks: Sequence[int], static: StaticFill, rng: np.random.Generator
-) -> int:
-    """Return the best rank of a model without time on hidden entries.
-
-    Parameters
-    ----------
-    X, ranks, static, rng
-        As for :func:`choose`.
-
-    Returns
-    -------
-    int
-        The rank, at least 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.learning.dynamic_completion import static_rank
-    >>> X = np.random.default_rng(0).normal(size=(50, 4))
-    >>> static_rank(X, [1, 2], lambda rows, k: np.nan_to_num(rows), np.random.default_rng(0))
-    1
-    """
-    table = _Hidden(X, np.arange(float(len(X))), rng)
-    some = [k for k in ranks if 0 < 2 * k <= min(table.X.shape)] or [1]
-    return _best(table, (table.static(static, k) for k in some)).n_components
 
 
 def _best(table: _Hidden, trials: Iterator[Trial]) -> Trial:

@@ -58,9 +58,15 @@ class Alternation:
     ) -> Completed:
         """Return the low-rank part of V and its outliers."""
         rng = np.random.default_rng(rng)
-        mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         rank = min(n_components, *V.shape)
         U, noise = robust_init(V, rank, observed, seed=int(rng.integers(2**31)))
+        U, H, R, count, converged = self.improve(V, observed, U, noise)
+        beyond = ((0, n_components - rank), (0, 0))
+        return Completed(np.pad(U.T, beyond).T, np.pad(H, beyond), R, count, converged)
+
+    def improve(self, V: Array, observed: Mask | None, U: Array, noise: float) -> Completed:
+        """Return the low-rank part that the alternation reaches from a basis."""
+        mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         size, count, converged = 0.0, 0, False
         while count < self.max_iter and not converged:
             codes = encoder_at(self.tracker, U, noise, size).encode(V, U, observed=observed)
@@ -71,9 +77,7 @@ class Alternation:
             before, U = U, np.linalg.qr(rows)[0]
             count, converged = count + 1, largest_angle(U, before) <= self.tol
         codes = encoder_at(self.tracker, U, noise, size).encode(V, U, observed=observed)
-        beyond = ((0, n_components - rank), (0, 0))
-        basis, H = np.pad(U.T, beyond).T, np.pad(codes.H, beyond)
-        return Completed(basis, H, codes.R * mask, count, converged)
+        return Completed(U, codes.H, codes.R * mask, count, converged)
 
 
 def encoder_at(tracker: PetrelsADMMTracker, U: Array, noise: float, size: float) -> Encoder:

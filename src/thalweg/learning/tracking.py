@@ -12,7 +12,9 @@ from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch
+from thalweg.learning.completion_rank import choose_subspace_rank
 from thalweg.learning.cusum import Cusum, Evidence
+from thalweg.learning.held_out import RankEvidence
 from thalweg.noise.leverage import studentised, unfitted
 from thalweg.noise.residual_counts import (
     ALL_COUNTED,
@@ -178,6 +180,8 @@ class TrackingState(NamedTuple):
         Residuals by size, for p-values.
     counting_basis : array of shape (F, K)
         Basis at the latest check, under which residuals are counted.
+    rank_evidence : RankEvidence or None
+        Losses of hidden entries, from which the number of dimensions was chosen.
 
     Examples
     --------
@@ -197,6 +201,7 @@ class TrackingState(NamedTuple):
     monitor: Monitor
     residual_counts: ResidualCounts
     counting_basis: Array
+    rank_evidence: RankEvidence | None = None
 
 
 @dataclass(frozen=True)
@@ -212,7 +217,7 @@ class TrackingLearner:
     tracker : Tracker
         The tracker.
     n_components : int
-        Number of dimensions of the subspace.
+        Number of dimensions of the subspace; before a robust initialisation with ``auto_rank``.
     robust : bool
         Whether the initial basis is fitted robustly to the first samples.
     init_samples : int or "auto"
@@ -220,6 +225,8 @@ class TrackingLearner:
         observed ``128 + 8 K`` times on average.
     on_jump : {"note", "reset"}
         Whether a jump is only recorded, or also starts a new robust initialisation.
+    auto_rank : bool
+        Whether a robust initialisation chooses the number of dimensions by hidden entries.
 
     Examples
     --------
@@ -240,6 +247,7 @@ class TrackingLearner:
     robust: bool = True
     init_samples: int | str = "auto"
     on_jump: str = "note"
+    auto_rank: bool = False
 
     def __post_init__(self) -> None:
         if self.on_jump not in ("note", "reset"):
@@ -316,6 +324,7 @@ class TrackingLearner:
         n_outliers = int(np.count_nonzero(track.R))
         outliers = state.outliers.added(n_outliers, n_observed, is_check)
         residual_counts = state.residual_counts
+        evidence = state.rank_evidence
         if state.init_samples is None:
             number = state.n_samples // CHECK_EVERY
             is_sampled = number * CHECK_EVERY >= ALL_COUNTED or len(V) > MANY_FEATURES
@@ -333,13 +342,14 @@ class TrackingLearner:
             pending, monitor = state.init_samples.added(V, observed), state.monitor
             is_enough = is_check and self._is_enough(pending, tracked.U.shape[1])
             if is_enough or _has_doubled(state.init_samples, pending):
-                tracked = self._robust_state(tracked.U, pending, state.seed)
+                tracked, evidence = self._robust_state(tracked.U, pending, state.seed)
             if is_enough:
                 residual_counts = self._first_counts(tracked, pending)
                 pending, monitor = None, monitor._replace(basis=orthonormal(tracked.U))
         basis = tracked.U if is_check else state.counting_basis
+        counted = residual_counts, basis
         return TrackingState(
-            tracked, pending, state.seed, n_samples, outliers, monitor, residual_counts, basis
+            tracked, pending, state.seed, n_samples, outliers, monitor, *counted, evidence
         )
 
     def residual_counts(self, state: TrackingState) -> ResidualCounts:
@@ -371,11 +381,19 @@ class TrackingLearner:
         residuals = unfitted(residuals, observed.sum(axis=1), U.shape[1])
         return ResidualCounts.of(residuals, observed, V)
 
-    def _robust_state(self, guess: Array, samples: InitSamples, seed: int) -> Any:
+    def _robust_state(
+        self, guess: Array, samples: InitSamples, seed: int
+    ) -> tuple[Any, RankEvidence | None]:
         """Return the state after the collected samples, from a robust basis fitted to them."""
         V, observed = samples
-        U = robust_basis(V, guess.shape[1], observed, seed=seed, guess=guess)
-        return self.tracker.step(self.tracker.init(U), V, observed)[0]
+        K, evidence = guess.shape[1], None
+        if self.auto_rank:
+            X = np.where(observed, V, V.dtype.type(np.nan)).T
+            evidence = choose_subspace_rank(X, np.random.default_rng(seed))
+            K = evidence.chosen
+        known = guess if guess.shape[1] == K else None
+        U = robust_basis(V, K, observed, seed=seed, guess=known)
+        return self.tracker.step(self.tracker.init(U), V, observed)[0], evidence
 
     def _is_enough(self, pending: InitSamples, K: int) -> bool:
         """Return whether the collected samples are enough for a robust initialisation."""

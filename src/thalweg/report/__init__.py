@@ -7,6 +7,7 @@ and script, if any, are the ``.css`` and ``.js`` files of the same name.
 
 from thalweg.report._html import tag
 from thalweg.report._page import Panel, write
+from thalweg.report._rank_curve import rank_curve
 from thalweg.report.curve import Curve
 from thalweg.report.facts import Facts
 from thalweg.report.frames import Frames
@@ -26,6 +27,7 @@ __all__ = [
     "Panel",
     "Picture",
     "Ranking",
+    "rank_curve",
     "tag",
     "write",
 ]

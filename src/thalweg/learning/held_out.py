@@ -1,0 +1,301 @@
+"""Entries hidden from a fit, and the evidence of their losses for the number of components.
+
+A component that is in the data lowers the loss of entries that the fit has not seen; one that only
+follows the noise raises it. Single entries are hidden, not whole samples: the codes of a held-out
+sample are fitted to the sample itself, so that its loss falls with every further component.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from thalweg._constants import MAD_TO_STANDARD_DEVIATION
+from thalweg._typing import Array, Indices
+from thalweg.divergences import Divergence, HalfQuadratic
+from thalweg.divergences.squared_l2 import SquaredL2
+
+__all__ = [
+    "LARGEST_DEVIATION",
+    "HiddenCounts",
+    "HiddenEntries",
+    "RankEvidence",
+    "deviations",
+    "hide",
+    "hide_counts",
+]
+
+# Deviations count up to this many scales, the usual limit of outliers: an outlier that was hidden
+# then has the same loss for all ranks.
+LARGEST_DEVIATION = 3.0
+# Hidden entries of a feature from which it has a noise scale of its own; below, the error of a
+# median exceeds the differences between features that matter.
+_OWN_SCALE_ENTRIES = 10
+# Smallest noise scale of a feature, as a share of that of all features.
+_SMALLEST_FEATURE_SCALE = 0.1
+# Smallest noise scale, as a share of the spread of the data: below it, fits differ by how far they
+# have converged, not by their rank. Fits of a rank end with errors of about 1e-4 of the spread.
+_SMALLEST_SCALE = 1e-3
+
+
+class RankEvidence(NamedTuple):
+    """Losses of hidden entries for several numbers of components.
+
+    Attributes
+    ----------
+    ranks : array of shape (n_ranks,)
+        The numbers of components, ascending.
+    losses : array of shape (n_ranks,)
+        Mean loss per hidden entry. For squares and robust losses it is the mean of
+        min(e / s, 3)^2 over residuals e, where s is the noise scale of the feature.
+    errors : array of shape (n_ranks,)
+        Standard error of the difference between a loss and the smallest one, from the differences
+        of the samples; 0 for the smallest.
+    n_hidden : int
+        Number of hidden entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.held_out import RankEvidence
+    >>> found = RankEvidence(np.arange(1, 4), np.array([5.0, 1.1, 1.0]), np.array([1, 0.2, 0]), 90)
+    >>> found.best, found.chosen
+    (3, 2)
+    """
+
+    ranks: Indices
+    losses: Array
+    errors: Array
+    n_hidden: int
+
+    @classmethod
+    def of(cls, ranks: Any, row_losses: Array, n_hidden: Array) -> "RankEvidence":
+        """Return the evidence of the losses of all samples.
+
+        Parameters
+        ----------
+        ranks : sequence of int
+            The numbers of components, in any order.
+        row_losses : array of shape (n_ranks, n_samples)
+            Sum of the losses of the hidden entries of each sample.
+        n_hidden : array of shape (n_samples,)
+            Number of hidden entries of each sample.
+        """
+        order, total = np.argsort(ranks), max(float(n_hidden.sum()), 1.0)
+        rows = row_losses[order]
+        losses = rows.sum(axis=1) / total
+        excess = rows - rows[np.argmin(losses)]
+        spread = excess - np.outer(excess.sum(axis=1) / total, n_hidden)
+        errors = np.sqrt(np.square(spread).sum(axis=1)) / total
+        return cls(np.asarray(ranks)[order], losses, errors, int(n_hidden.sum()))
+
+    @property
+    def best(self) -> int:
+        """The rank with the smallest loss."""
+        return int(self.ranks[np.argmin(self.losses)])
+
+    @property
+    def chosen(self) -> int:
+        """The smallest rank whose loss exceeds the smallest by at most one standard error."""
+        near = self.losses - self.losses.min() <= self.errors
+        return int(self.ranks[np.argmax(near)])
+
+
+class HiddenEntries(NamedTuple):
+    """Entries of dense data that a fit does not see.
+
+    Attributes
+    ----------
+    samples, features : arrays of shape (n_hidden,)
+        Positions.
+    values : array of shape (n_hidden,)
+        The data there.
+    n_samples : int
+        Number of samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.held_out import hide
+    >>> X, hidden = hide(np.ones((20, 10)), 0.1, np.random.default_rng(0))
+    >>> int(np.isnan(X).sum()) == len(hidden.values)
+    True
+    """
+
+    samples: Indices
+    features: Indices
+    values: Array
+    n_samples: int
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of hidden entries."""
+        return len(self.values)
+
+    @property
+    def counts(self) -> Array:
+        """Number of hidden entries of each sample."""
+        return np.bincount(self.samples, minlength=self.n_samples).astype(np.float64)
+
+    def measure(self, W: Array, H: Array, loss: Divergence, floor: float = 0.0) -> Array:
+        """Return how far a model is from each hidden entry: |v - p|, or sqrt(2 d(v | p))."""
+        p = np.einsum("nk,nk->n", W[self.features], H.T[self.samples])
+        return deviations(self.values, p, loss, floor)
+
+    def row_losses(self, measured: Array, loss: Divergence, floor: float = 0.0) -> Array:
+        """Return the losses of all samples for the deviations of several ranks.
+
+        Deviations are divided by the scale that they have under the best rank.
+        """
+        medians = np.median(measured, axis=1)
+        scales = self._scales(measured[np.argmin(medians)], loss, floor)
+        capped = np.square(np.minimum(measured / scales, LARGEST_DEVIATION))
+        return np.stack([np.bincount(self.samples, one, self.n_samples) for one in capped])
+
+    def spread(self, loss: Divergence, floor: float = 0.0) -> float:
+        """Return the median deviation of the hidden entries from their mean."""
+        v = self.values
+        return float(np.median(deviations(v, np.full_like(v, v.mean()), loss, floor)))
+
+    def _scales(self, measured: Array, loss: Divergence, floor: float) -> Array:
+        """Return the noise scale at each hidden entry."""
+        v = self.values
+        least = _SMALLEST_SCALE * self.spread(loss, floor) or 1.0
+        positive = measured[v != 0.0] if (v != 0.0).any() else measured
+        common = max(MAD_TO_STANDARD_DEVIATION * float(np.median(positive)), least)
+        scales = np.full(v.shape, common)
+        if not _is_residual(loss):  # a divergence has the scale of its noise model
+            return scales
+        for feature in np.unique(self.features):
+            own = self.features == feature
+            if np.count_nonzero(own) >= _OWN_SCALE_ENTRIES:
+                scales[own] = MAD_TO_STANDARD_DEVIATION * float(np.median(measured[own]))
+        floored: Array = np.maximum(scales, max(_SMALLEST_FEATURE_SCALE * common, least))
+        return floored
+
+
+class HiddenCounts(NamedTuple):
+    """Entries of sparse data that a fit sees as zeros.
+
+    If every entry is hidden with probability q, the expected data are 1 - q times as large. So is
+    the model, and a prediction is divided by 1 - q. Data with zeros in place of hidden entries stay
+    sparse, and a loss whose minimum is at the mean is fitted without bias.
+
+    Attributes
+    ----------
+    X : CSR matrix of shape (n_samples, n_features)
+        All data.
+    hidden : boolean array of shape (n_nonzeros,)
+        The hidden entries among the nonzeros of X.
+    share : float
+        The probability q.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from thalweg.learning.held_out import hide_counts
+    >>> X = sparse.csr_array(np.eye(50))
+    >>> seen, hidden = hide_counts(X, 0.1, np.random.default_rng(0))
+    >>> seen.nnz + int(hidden.hidden.sum())
+    50
+    """
+
+    X: Any
+    hidden: Any
+    share: float
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of hidden nonzeros."""
+        return int(np.count_nonzero(self.hidden))
+
+    @property
+    def counts(self) -> Array:
+        """Expected number of hidden entries of each sample, zeros included."""
+        n, F = self.X.shape
+        return np.full(n, self.share * F)
+
+    def measure(self, W: Array, H: Array, loss: Divergence, floor: float = 0.0) -> Array:
+        """Return the loss of each sample: its hidden nonzeros, and the expected hidden zeros."""
+        n = self.X.shape[0]
+        sample, feature = np.repeat(np.arange(n), np.diff(self.X.indptr)), self.X.indices
+        scaled = W / (1.0 - self.share)
+        p = np.einsum("nk,nk->n", scaled[feature], H.T[sample])
+        totals = H.T @ scaled.sum(axis=0) - np.bincount(sample, p, n)
+        v = self.X.data[self.hidden].astype(np.float64)
+        nonzeros = loss.value(v[None], np.maximum(p[self.hidden], _tiny(v))[None])
+        zeros = self.share * float(loss.slope_at_zero or 0.0) * totals
+        losses: Array = zeros + np.bincount(sample[self.hidden], nonzeros, n)
+        return losses
+
+    def spread(self, loss: Divergence, floor: float = 0.0) -> float:
+        """Return 0: counts always have noise."""
+        return 0.0
+
+    def row_losses(self, measured: Array, loss: Divergence, floor: float = 0.0) -> Array:
+        """Return the losses as they are: those of counts have their own scale."""
+        return measured
+
+
+def hide(X: Array, share: float, rng: np.random.Generator) -> tuple[Array, HiddenEntries]:
+    """Return rows with NaN at a share of the observed entries, and these entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.held_out import hide
+    >>> hide(np.ones((30, 10)), 0.1, np.random.default_rng(0))[0].shape
+    (30, 10)
+    """
+    hidden = (rng.random(X.shape) < share) & ~np.isnan(X)
+    samples, features = np.nonzero(hidden)
+    entries = HiddenEntries(samples, features, X[hidden].astype(np.float64), len(X))
+    return np.where(hidden, X.dtype.type(np.nan), X), entries
+
+
+def hide_counts(X: Any, share: float, rng: np.random.Generator) -> tuple[Any, HiddenCounts]:
+    """Return sparse rows without a share of their nonzeros, and the hidden entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from thalweg.learning.held_out import hide_counts
+    >>> hide_counts(sparse.csr_array(np.eye(9)), 0.5, np.random.default_rng(0))[0].shape
+    (9, 9)
+    """
+    X = sparse.csr_array(X)
+    hidden = rng.random(X.nnz) < share
+    seen = X.copy()
+    seen.data = np.where(hidden, X.dtype.type(0), X.data)
+    seen.eliminate_zeros()
+    return seen, HiddenCounts(X, hidden, share)
+
+
+def _is_residual(loss: Divergence) -> bool:
+    """Whether a loss is a function of the residual v - p."""
+    return isinstance(loss, (HalfQuadratic, SquaredL2))
+
+
+def deviations(v: Array, p: Array, loss: Divergence, floor: float = 0.0) -> Array:
+    """Return |v - p| of each entry, or sqrt(2 d(v | p)) if the loss is not one of residuals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.divergences.kl import KL
+    >>> from thalweg.learning.held_out import deviations
+    >>> deviations(np.array([4.0, 0.0]), np.array([4.0, 0.5]), KL())
+    array([0., 1.])
+    """
+    if _is_residual(loss):
+        return np.abs(v - p)
+    v, p = np.maximum(v, floor), np.maximum(p, max(floor, _tiny(v)))
+    each = loss.value(v.reshape(1, -1), p.reshape(1, -1)).reshape(v.shape)
+    return np.sqrt(2.0 * np.maximum(each, 0.0))
+
+
+def _tiny(v: Array) -> float:
+    """Return a model value for entries that the model cannot explain."""
+    return float(np.finfo(np.float64).eps) * max(float(np.abs(v).max(initial=0.0)), 1e-300)
