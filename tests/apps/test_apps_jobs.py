@@ -1,6 +1,7 @@
 """Each job recovers the known truth and writes its files."""
 
 import csv
+import importlib
 import json
 
 import numpy as np
@@ -377,3 +378,25 @@ def test_a_forecast_continues_the_table(tmp_path):
     seen = ~np.isnan(X[-24:])
     assert np.mean((lower <= X[-24:])[seen] & (X[-24:] <= upper)[seen]) > 0.85
     assert np.sqrt(np.mean(np.square((mean - X[-24:]) / [1.0, 5.0, 3.0])[seen])) < 0.25
+
+
+@pytest.mark.parametrize("rows_per_block", [100_000, 150])
+def test_tracking_fills_in_time_with_standard_errors(tmp_path, monkeypatch, rows_per_block):
+    """Also in several blocks of rows."""
+    module = importlib.import_module("thalweg.apps.track")
+    monkeypatch.setattr(module, "read_batch_size", lambda n_features: rows_per_block)
+    rng, t = np.random.default_rng(0), np.arange(600)
+    codes = rng.normal(size=(600, 2)) @ rng.normal(size=(2, 6))
+    walks = np.cumsum(rng.normal(size=(600, 6)), axis=0) / 5
+    clean = codes + walks - walks.mean(axis=0) + 20.0
+    X = np.where(rng.random(clean.shape) < 0.1, np.nan, clean)
+    result = apps.track(X, tmp_path / "out", components=2)
+    check_files(result)
+    filled, std = (numbers(result.files[key]) for key in ("completed", "errors"))
+    gaps = np.isnan(X)
+    np.testing.assert_array_equal(np.isnan(std), ~gaps)
+    errors = np.abs(filled - clean)[gaps]
+    assert 0.8 < np.mean(errors < 1.645 * std[gaps]) <= 1.0
+    lines = np.stack([np.interp(t, t[~g], c[~g]) for g, c in zip(gaps.T, X.T, strict=True)], axis=1)
+    assert np.mean(errors**2) < np.mean(np.square(lines - clean)[gaps])
+    assert any(name.startswith("errors of hidden") for name in result.values)

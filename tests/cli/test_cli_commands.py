@@ -79,7 +79,8 @@ def test_json_is_one_object(run, place):
     assert set(printed) == {"job", "out", "values", "files"}
     assert printed["job"] == "track"
     assert printed["values"]["rows"] == 120
-    assert set(printed["files"]) == {"completed", "outliers", "drift", "model", "report"}
+    names = {"completed", "errors", "outliers", "drift", "model", "report"}
+    assert set(printed["files"]) == names
     assert all((place / path).exists() for path in printed["files"].values())
 
 

@@ -1,5 +1,6 @@
 """Completion of tables in time: settings of the model, and how good its fills are."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from thalweg.apps._run import Run
 __all__ = [
     "error_panels",
     "errors_by_gap",
+    "errors_of",
     "fills_in_time",
     "rank_of",
     "standard_errors",
@@ -50,34 +52,37 @@ def standard_errors(model: Any, Z: Array) -> Array:
     return np.where(np.isnan(Z), std, np.nan)
 
 
-def errors_by_gap(model: Any) -> dict[str, Any]:
-    """Return the errors of hidden entries by length of gap, beside those of simple fills."""
+def errors_of(model: Any) -> dict[str, Any]:
+    """Return the errors of hidden entries by length of gap of a model that chose by them."""
     choice = getattr(model, "choice_", None)
-    if choice is None or not choice.calibration.counts.any():
+    return {} if choice is None else errors_by_gap(choice.calibration, choice.baselines)
+
+
+def errors_by_gap(calibration: Any, baselines: Mapping[str, Array]) -> dict[str, Any]:
+    """Return the errors of hidden entries by length of gap, beside those of simple fills."""
+    if not calibration.counts.any():
         return {}
-    found = choice.calibration
-    lines = {"this": found.errors, **choice.baselines}
+    lines = {"this": calibration.errors, **baselines}
     return {
-        f"{_ERRORS}, gaps of {_span(found.lengths, k)}": {
+        f"{_ERRORS}, gaps of {_span(calibration.lengths, k)}": {
             name: float(values[k]) for name, values in lines.items()
         }
-        for k in range(len(found.lengths))
+        for k in range(len(calibration.lengths))
     }
 
 
-def error_panels(model: Any) -> list[Any]:
-    """Return a panel with the errors by length of gap."""
+def error_panels(values: Mapping[str, Any]) -> list[Any]:
+    """Return a panel with the errors by length of gap, if there are any."""
     from thalweg import report
 
-    found = errors_by_gap(model)
-    if not found:
-        return []
     facts = {
-        f"{title.removeprefix(_ERRORS + ', ')}, {name}": value
-        for title, values in found.items()
-        for name, value in values.items()
+        f"{title.removeprefix(_ERRORS + ', ')}, {name}": error
+        for title, errors in values.items()
+        if title.startswith(_ERRORS)
+        for name, error in errors.items()
     }
-    return [report.Facts("Errors of hidden entries, in standard deviations of columns", facts)]
+    title = "Errors of hidden entries, in standard deviations of columns"
+    return [report.Facts(title, facts)] if facts else []
 
 
 def _span(lengths: Any, k: int) -> str:

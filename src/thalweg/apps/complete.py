@@ -21,7 +21,7 @@ from thalweg.apps._streams import columns_of, open_source, read_all
 from thalweg.apps._tables import csv_file
 from thalweg.apps._time import (
     error_panels,
-    errors_by_gap,
+    errors_of,
     fills_in_time,
     rank_of,
     standard_errors,
@@ -109,7 +109,7 @@ def complete(
             "components": rank_of(model),
             "gaps filled": int(np.count_nonzero(np.isnan(X))),
             "outliers": int(np.count_nonzero(outliers)),
-            **errors_by_gap(model),
+            **errors_of(model),
             "seconds": perf_counter() - begin,
         }
         names = columns_of(table)
@@ -119,7 +119,7 @@ def complete(
         save_model(folder, model, columns=names, units=[part.tolist() for part in units])
         shown = TableSample()
         shown.add(X, completed, outliers)
-        _report(folder, [shown.panel(names), *error_panels(model)], values, method)
+        _report(folder, [shown.panel(names), *error_panels(values)], values, method)
         return folder.finish(values, model)
 
 

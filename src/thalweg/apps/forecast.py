@@ -16,7 +16,7 @@ from thalweg.apps._report import save_model, write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._streams import columns_of, open_source, read_all
 from thalweg.apps._tables import csv_file
-from thalweg.apps._time import error_panels, rank_of, use_time
+from thalweg.apps._time import error_panels, errors_of, rank_of, use_time
 
 __all__ = ["forecast"]
 
@@ -98,7 +98,7 @@ def forecast(
             "steps": steps,
         }
         save_model(folder, model, columns=names, units=[part.tolist() for part in units])
-        _report(folder, X, parts, names, facts, error_panels(model))
+        _report(folder, X, parts, names, facts, error_panels(errors_of(model)))
         return folder.finish({**facts, "seconds": perf_counter() - begin}, model)
 
 

@@ -16,6 +16,7 @@ from thalweg.apps._drift import Drift
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._heat import TableSample
 from thalweg.apps._learn import History, learn
+from thalweg.apps._local_fill import LocalFill
 from thalweg.apps._mask import THRESHOLD, beyond_threshold
 from thalweg.apps._models import build
 from thalweg.apps._rank import choose_rank
@@ -23,6 +24,7 @@ from thalweg.apps._report import learning_panels, save_model, write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._streams import Mapped, columns_of, open_source, read_batch_size
 from thalweg.apps._tables import csv_file, write_csv
+from thalweg.apps._time import error_panels, errors_by_gap
 from thalweg.streams import Stream
 
 __all__ = ["track"]
@@ -37,6 +39,7 @@ class _TrackedRows(NamedTuple):
     X: Array
     completed: Array
     outliers: Array
+    std: Array
 
 
 def track(
@@ -52,7 +55,9 @@ def track(
 
     The table is read three times: to standardise its columns, to fit the model, and to write the
     results. In the last pass a copy of the fitted model tracks the table again, so that each row is
-    completed with the current subspace.
+    completed with the current subspace, and with the deviation of each column from it, which is
+    smoothed in time if that helps with hidden entries. Fills of columns without negative entries
+    are nonnegative.
 
     Parameters
     ----------
@@ -74,7 +79,8 @@ def track(
     Returns
     -------
     Result
-        Files: completed (CSV), outliers (CSV, one row per outlier), drift (CSV: angles in radians;
+        Files: completed (CSV), errors (CSV: the standard error of each fill, empty at observed
+        entries), outliers (CSV, one row per outlier), drift (CSV: angles in radians;
         a resumed run starts at its first new batch), model, report.
 
     Examples
@@ -87,6 +93,8 @@ def track(
     >>> result.values["rows"], result.values["gaps filled"] > 0
     (400, True)
     """
+    from thalweg.learning.dynamic_completion import sign_bounds
+
     run = Run("track", source, **common)
     require_positive(threshold=threshold)
     with open_folder(run, out) as folder:
@@ -104,9 +112,12 @@ def track(
         shown = TableSample()
         values: dict[str, Any] = {"rows": 0, "columns": table.n_features, "components": rank}
         values |= {"gaps filled": 0, "outliers": 0}
-        tracked = _tracked_rows(model, table, units, run, threshold)
+        local = LocalFill(run.seed)
+        bounds = sign_bounds(drawn)
+        tracked = _tracked_rows(model, table, units, run, threshold, local, bounds)
         _write(folder, tracked, columns_of(table), shown, values)
         write_csv(folder.file("drift", "drift.csv"), ("sample", "angle"), drift.points)
+        values |= errors_by_gap(local.calibration, local.baselines)
         values["jumps"] = [int(sample) for sample in getattr(model, "jumps_", ())]
         values["seconds"] = perf_counter() - begin
         extra = {"columns": columns_of(table), "units": [part.tolist() for part in units]}
@@ -116,7 +127,13 @@ def track(
 
 
 def _tracked_rows(
-    model: Any, table: Stream, units: Units, run: Run, threshold: float = THRESHOLD
+    model: Any,
+    table: Stream,
+    units: Units,
+    run: Run,
+    threshold: float,
+    local: LocalFill,
+    bounds: tuple[Array, Array],
 ) -> Iterator[_TrackedRows]:
     """Yield the rows of a table with filled gaps and outliers, from a second tracking pass."""
     model, n = deepcopy(model), table.n_samples
@@ -124,9 +141,11 @@ def _tracked_rows(
         Z = units.to(rows)
         parts = model.partial_fit(Z).decompose(Z)
         X = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
-        completed = np.where(np.isnan(X), units.back(parts.low_rank), X)
+        fills = local.fill(Z, parts.low_rank, parts.outliers, lambda Y: model.decompose(Y).low_rank)
+        completed = np.where(np.isnan(X), np.clip(units.back(fills.values), *bounds), X)
+        std = np.where(np.isnan(X), fills.std * units.scale, np.nan)
         outliers = beyond_threshold(parts.outliers, model, threshold)
-        yield _TrackedRows(first, X, completed, outliers * units.scale)
+        yield _TrackedRows(first, X, completed, outliers * units.scale, std)
         run.notify("writing", first + len(X), n)
 
 
@@ -141,10 +160,12 @@ def _write(
     header = ("row", "column", "value", "expected")
     with (
         csv_file(folder.file("completed", "completed.csv"), columns) as completed,
+        csv_file(folder.file("errors", "standard_errors.csv"), columns) as errors,
         csv_file(folder.file("outliers", "outliers.csv"), header) as outliers,
     ):
         for part in rows:
             completed.write(part.completed)
+            errors.write(part.std)
             for i, j in np.argwhere(part.outliers != 0):
                 value, outlier = float(part.X[i, j]), float(part.outliers[i, j])
                 outliers.add((part.first + int(i), columns[j], value, value - outlier))
@@ -172,7 +193,7 @@ def _report(
     facts = {name: values[name] for name in ("rows", "columns", "components")}
     facts |= {"gaps filled": values["gaps filled"], "outliers": values["outliers"]}
     facts["jumps"] = len(values["jumps"])
-    panels = [report.Facts("Key figures", facts), table]
+    panels = [report.Facts("Key figures", facts), table, *error_panels(values)]
     if len(drift) > 1:
         samples, angles = np.array(drift).T
         turned = {"angle": np.degrees(angles)}

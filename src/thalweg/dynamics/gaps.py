@@ -9,8 +9,9 @@ __all__ = ["gap_lengths", "hide_like_gaps"]
 # Share of the observed entries to hide if a table has no gaps, or at most: enough for estimates of
 # errors, and few enough to leave the table as it is.
 _HIDDEN_SHARE = 0.1
-# Rows that are hidden together, in the longest gaps, and at least.
-_BLOCK_GAPS, _LEAST_BLOCK = 2, 32
+# Rows that are hidden together: twice the length that most gaps do not exceed, at least so many,
+# and such that a table has several blocks.
+_COMMON_GAPS, _BLOCK_GAPS, _LEAST_BLOCK, _LEAST_BLOCKS = 0.9, 2, 32, 8
 _MAX_FEATURE_SHARE = 0.3  # of the observed entries of a feature
 _MAX_SHIFTS = 50  # shifted copies of the gaps until enough is hidden
 
@@ -84,22 +85,35 @@ def hide_like_gaps(missing: Mask, rng: np.random.Generator) -> Mask:
     pattern = missing & ~whole
     if not pattern.any():
         return np.asarray((rng.random(missing.shape) < _HIDDEN_SHARE) & ~missing)
-    longest = int(gap_lengths(pattern).max())
-    size = min(N, max(_LEAST_BLOCK, _BLOCK_GAPS * min(longest, N // 4)))
+    limit = _MAX_FEATURE_SHARE * np.count_nonzero(~missing, axis=0)
+    size = _block_size(pattern)
     for _ in range(_MAX_SHIFTS):
         shifted = np.roll(pattern, int(rng.integers(1, max(N, 2))), axis=0)
         for start in rng.permutation(np.arange(0, N, size)):
             rows = slice(start, start + size)
             added = shifted[rows] & ~missing[rows]
-            if np.count_nonzero(hidden) + np.count_nonzero(added) <= wanted:
-                hidden[rows] |= added
-        hidden &= ~_too_many(hidden, missing)
+            allowed = np.count_nonzero(hidden, axis=0) + np.count_nonzero(added, axis=0) <= limit
+            left = wanted - np.count_nonzero(hidden)
+            hidden[rows] |= _within(added & allowed, left, rng)
         if 2 * np.count_nonzero(hidden) >= wanted:
             break
     return hidden
 
 
-def _too_many(hidden: Mask, missing: Mask) -> Mask:
-    """Return which features would lose so many entries that they would no longer be themselves."""
-    most = _MAX_FEATURE_SHARE * np.count_nonzero(~missing, axis=0)
-    return np.asarray(np.count_nonzero(hidden, axis=0) > most)
+def _block_size(pattern: Mask) -> int:
+    """Return how many rows are hidden together: such that most gaps fit into a block."""
+    N = len(pattern)
+    starts = pattern & ~np.vstack([np.zeros((1, pattern.shape[1]), np.bool_), pattern[:-1]])
+    most = int(np.quantile(gap_lengths(pattern)[starts], _COMMON_GAPS))
+    return max(min(_BLOCK_GAPS * most, N // _LEAST_BLOCKS), min(_LEAST_BLOCK, N))
+
+
+def _within(added: Mask, left: float, rng: np.random.Generator) -> Mask:
+    """Return the features of a block, in random order, that do not exceed a number of entries."""
+    counts = np.count_nonzero(added, axis=0)
+    if counts.sum() <= left:
+        return added
+    order = rng.permutation(len(counts))
+    kept = np.zeros(len(counts), np.bool_)
+    kept[order] = np.cumsum(counts[order]) <= left
+    return np.asarray(added & kept)

@@ -13,7 +13,14 @@ from thalweg.dynamics.calibration import Calibration, calibrate
 from thalweg.dynamics.gaps import gap_lengths, hide_like_gaps
 from thalweg.dynamics.seasons import detect_period
 
-__all__ = ["RANKS", "Choice", "Trial", "choose", "sign_bounds"]
+__all__ = [
+    "RANKS",
+    "Choice",
+    "Trial",
+    "choose",
+    "sign_bounds",
+    "simple_errors",
+]
 
 RANKS = (0, 1, 2, 4, 8, 16)  # candidates
 # Entries of consecutive rows that candidates are compared on, which bounds the time, and least
@@ -21,7 +28,7 @@ RANKS = (0, 1, 2, 4, 8, 16)  # candidates
 _TRIAL_ENTRIES, _TRIAL_ROWS = 2**18, 500
 # A candidate must reduce the error to this share: among equals, the simplest is chosen.
 _REQUIRED_GAIN = 0.99
-_REQUIRED_RANK_GAIN = 0.97  # the same for a larger rank
+_REQUIRED_RANK_GAIN = 0.97  # the same for a larger rank, and for a model without time
 _DECISIVE_RANK = 4  # smaller ranks are all tried; from here on, one that is no better ends it
 _LARGE_RANK = 8  # largest rank of further models without time, which take most of the time
 # Errors of a model without time, in those with time, below which further ranks of it are tried.
@@ -123,17 +130,20 @@ class _Hidden:
         return self._note(None, rank, Expected(fill(self.gaps, rank), std))
 
     def ratio(self, trial: Trial, other: Trial) -> float:
-        """Return the error of a trial over that of another one, both without hidden outliers.
+        """Return the error of a trial over that of another one.
 
-        Errors count up to a multiple of the typical error of the better one.
+        It is the geometric mean of the ratios of median and root mean square errors; in the latter,
+        errors count up to a multiple of the typical error of the better one, so that hidden
+        outliers do not decide.
         """
         one, two = (self.absolute[self.trials.index(t)] for t in (trial, other))
-        typical = min(float(np.median(one)), float(np.median(two))) if one.size else 0.0
-        most = max(_MAX_RATIO * typical / _NORMAL_MEDIAN, _TINY)
-        squares = [
-            float(np.mean(np.square(np.minimum(e, most)))) if e.size else 1.0 for e in (one, two)
-        ]
-        return float(np.sqrt(squares[0] / max(squares[1], _TINY**2)))
+        if not one.size:
+            return 1.0
+        medians = [max(float(np.median(errors)), _TINY) for errors in (one, two)]
+        most = _MAX_RATIO * min(medians) / _NORMAL_MEDIAN
+        squares = [float(np.mean(np.square(np.minimum(e, most)))) for e in (one, two)]
+        squares = [max(square, _TINY**2) for square in squares]
+        return float(np.sqrt(np.sqrt(squares[0] / squares[1]) * medians[0] / medians[1]))
 
     def errors(self, filled: Array) -> Array:
         """Return errors in standard deviations of the columns, 0 where nothing was hidden."""
@@ -143,25 +153,6 @@ class _Hidden:
         expected = self.fills[self.trials.index(trial)]
         errors = np.where(self.hidden, expected.mean - self.X, 0.0)
         return calibrate(errors, expected.std, self.lengths, self.hidden, self.scale)
-
-    def baselines(self, calibration: Calibration) -> dict[str, Array]:
-        """Return the errors of simple fills in each class of the calibration."""
-        rows = np.arange(len(self.X))
-        means, lines = np.zeros_like(self.X), np.zeros_like(self.X)
-        for f in np.flatnonzero((~np.isnan(self.gaps)).any(axis=0)):
-            known = ~np.isnan(self.gaps[:, f])
-            means[:, f] = self.gaps[known, f].mean()
-            lines[:, f] = np.interp(rows, rows[known], self.gaps[known, f])
-        classes = np.searchsorted(calibration.lengths, self.lengths[self.hidden], side="right") - 1
-        return {
-            name: np.array(
-                [
-                    np.sqrt(np.mean(np.square(self.errors(filled)[self.hidden][classes == k])))
-                    for k in range(len(calibration.lengths) if self.hidden.any() else 0)
-                ]
-            )
-            for name, filled in (("column mean", means), ("interpolation", lines))
-        }
 
     def _note(self, dynamics: Any, rank: int, expected: Expected) -> Trial:
         errors = np.abs(self.errors(expected.mean)[self.hidden])
@@ -225,9 +216,59 @@ def choose(
     best = timed
     if static is not None:
         still = _best_static(table, static, [k for k in ranks if k > 0] or [1], timed)
-        best = still if table.ratio(still, timed) < 1.0 else timed
+        best = still if table.ratio(still, timed) < _REQUIRED_RANK_GAIN else timed
     calibration = table.calibration(best)
-    return Choice(best, timed, table.trials, calibration, table.baselines(calibration))
+    baselines = simple_errors(table.X, table.hidden, table.scale, calibration)
+    return Choice(best, timed, table.trials, calibration, baselines)
+
+
+def simple_errors(
+    X: Array, hidden: Mask, scale: Array, calibration: Calibration
+) -> dict[str, Array]:
+    """Return the errors of simple fills of hidden entries, in each class of a calibration.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The table; NaN marks missing entries.
+    hidden : boolean array of shape (n_samples, n_features)
+        Hidden entries.
+    scale : array of shape (n_features,)
+        Standard deviations of the columns, the units of the errors.
+    calibration : Calibration
+        Classes of lengths of gaps.
+
+    Returns
+    -------
+    dict of str to array
+        Root mean square errors of the column mean and of linear interpolation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.dynamics.calibration import calibrate
+    >>> from thalweg.learning.dynamic_completion import simple_errors
+    >>> X, hidden = np.arange(9.0)[:, None], np.zeros((9, 1), bool)
+    >>> hidden[3] = True
+    >>> classes = calibrate(X, X + 1.0, hidden.astype(int), hidden, np.ones(1))
+    >>> simple_errors(X, hidden, np.ones(1), classes)["interpolation"]
+    array([0.])
+    """
+    gaps = np.where(hidden, np.nan, X)
+    lengths = gap_lengths(np.isnan(gaps))[hidden]
+    classes = np.searchsorted(calibration.lengths, lengths, side="right") - 1
+    rows = np.arange(len(X))
+    means, lines = np.zeros(X.shape), np.zeros(X.shape)
+    for f in np.flatnonzero((~np.isnan(gaps)).any(axis=0)):
+        known = ~np.isnan(gaps[:, f])
+        means[:, f] = gaps[known, f].mean()
+        lines[:, f] = np.interp(rows, rows[known], gaps[known, f])
+    found = {}
+    for name, filled in (("column mean", means), ("interpolation", lines)):
+        squares = np.square((filled - X) / scale)[hidden]
+        some = np.unique(classes)
+        found[name] = np.sqrt(np.array([np.mean(squares[classes == k]) for k in some]))
+    return found
 
 
 def _best(table: _Hidden, trials: Iterator[Trial]) -> Trial:

@@ -1,0 +1,93 @@
+"""Fills of a tracked table in time: the deviation of each column from the low-rank part."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thalweg._typing import Array
+
+__all__ = ["Fills", "LocalFill"]
+
+# Rows of the block before that the deviations of a block begin with: longer than most correlations.
+_TAIL_ROWS = 256
+# Largest error that counts in the choice, in typical errors: hidden entries may be outliers.
+_MAX_RATIO = 6.0
+
+
+class Fills(NamedTuple):
+    """Expected values and standard errors of all entries, in standardised units."""
+
+    values: Array
+    std: Array
+
+
+class LocalFill:
+    """Smooth what the low-rank part leaves of each column, a block of rows at a time.
+
+    Deviations are autoregressions, estimated from the first block. Entries of that block, hidden in
+    the pattern of its gaps, decide whether deviations are used, and calibrate the standard errors.
+    """
+
+    def __init__(self, seed: int) -> None:
+        from thalweg.dynamics.autoregressive_factors import AutoregressiveFactors
+
+        self._rng = np.random.default_rng(seed)
+        self._dynamics = AutoregressiveFactors()
+        self._state: Any = None
+        self._tail: Array = np.empty((0, 0))
+        self.uses_time = False
+        self.calibration: Any = None
+        self.baselines: dict[str, Array] = {}
+
+    def fill(
+        self, Z: Array, low_rank: Array, outliers: Array, encode: Callable[[Array], Array]
+    ) -> Fills:
+        """Return fills of the next rows; ``encode`` returns the low-rank part of other rows."""
+        from thalweg.dynamics.gaps import gap_lengths
+
+        left = np.where(outliers != 0.0, np.nan, Z - low_rank)
+        if self._state is None:
+            self._choose(Z, outliers, encode)
+            self._state = self._dynamics.fit(left, np.arange(float(len(left))), 0)
+            self._tail = left[:0]
+        joined = np.vstack([self._tail, left])
+        found = self._smoothed(joined)
+        self._tail = joined[-_TAIL_ROWS:]
+        values = low_rank + found.values[-len(Z) :] if self.uses_time else low_rank
+        std = found.std[-len(Z) :] if self.uses_time else np.ones(Z.shape)
+        return Fills(values, std * self.calibration.std_factor(gap_lengths(np.isnan(Z))))
+
+    def _smoothed(self, left: Array) -> Fills:
+        return Fills(*self._dynamics.smooth(self._state, left, np.arange(float(len(left)))))
+
+    def _choose(self, Z: Array, outliers: Array, encode: Callable[[Array], Array]) -> None:
+        """Decide by hidden entries, whose codes are found without them."""
+        from thalweg.dynamics.calibration import calibrate
+        from thalweg.dynamics.gaps import gap_lengths, hide_like_gaps
+        from thalweg.learning.dynamic_completion import simple_errors
+
+        hidden = hide_like_gaps(np.isnan(Z), self._rng)
+        gaps = np.where(hidden, np.nan, Z)
+        low_rank = encode(gaps)
+        left = np.where(outliers != 0.0, np.nan, gaps - low_rank)
+        self._state = self._dynamics.fit(left, np.arange(float(len(left))), 0)
+        found = self._smoothed(left)
+        still = np.where(hidden, low_rank - Z, 0.0)
+        timed = np.where(hidden, low_rank + found.values - Z, 0.0)
+        self.uses_time = _is_smaller(timed[hidden], still[hidden])
+        errors, std = (timed, found.std) if self.uses_time else (still, np.ones(Z.shape))
+        lengths, scale = gap_lengths(np.isnan(gaps)), np.ones(Z.shape[1])
+        self.calibration = calibrate(errors, std, lengths, hidden, scale)
+        if hidden.any():
+            self.baselines = simple_errors(Z, hidden, scale, self.calibration)
+
+
+def _is_smaller(one: Array, two: Array) -> bool:
+    """Return whether errors are smaller than others; outliers count little."""
+    if one.size == 0:
+        return False
+    sizes = np.abs(one), np.abs(two)
+    most = _MAX_RATIO * min(float(np.median(size)) for size in sizes)
+    squares = [float(np.mean(np.square(np.minimum(size, most)))) for size in sizes]
+    return squares[0] < squares[1]
