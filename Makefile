@@ -91,9 +91,11 @@ $(VENV)/.tools: pyproject.toml cmake/build_backend.py | $(VENV)/.pip
 	$(INSTALL) --requirement $(VENV)/tools.txt
 	@touch $@
 
+# The time of the mark is that of the beginning: a file that changes meanwhile is compiled again.
 $(VENV)/.native: $(SOURCES) pyproject.toml $(VENV)/.tools
+	@touch $@.begun
 	$(INSTALL) --no-deps $(EDITABLE) .
-	@touch $@
+	@mv $@.begun $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/.native
 	$(INSTALL) $(EDITABLE) ".[app]"
