@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thalweg.apps._alarms import AlarmWriter
 from thalweg.apps._folder import Folder
 from thalweg.apps._learn import Subsample
 from thalweg.apps._run import Run
@@ -34,6 +35,7 @@ def write_parts(
     parts: Sequence[str],
     columns: Sequence[str] | None,
     run: Run,
+    alarms: AlarmWriter | None = None,
 ) -> tuple[dict[str, Any], Subsample]:
     """Decompose a stream and write the chosen parts; return statistics and a sample of codes."""
     samples = n_entries = n_outliers = 0
@@ -41,6 +43,8 @@ def write_parts(
     with _files(folder, parts, columns, len(model.components_)) as files:
         for first, X in stream.batches(read_batch_size(stream.n_features)):
             decomposed = model.decompose(X)
+            if alarms is not None:
+                alarms.write(first, X, model)
             for part, file in files.items():
                 file.write(getattr(decomposed, part))
             samples, n_entries = first + X.shape[0], n_entries + decomposed.outliers.size

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thalweg._checks import require_positive
+from thalweg.apps._alarms import AlarmWriter, alarm_files
 from thalweg.apps._figures import Parts, Statistics, Truth
 from thalweg.apps._films import Writer, film, frame_folder, in_bytes, reduced
 from thalweg.apps._folder import Folder, open_folder
@@ -67,8 +68,12 @@ def separate_video(
         limit = options.threshold * noise_scale(model)
         shown, statistics = Subsample(_N_SHOWN), Statistics(truth)
         rate = float(getattr(stream, "rate", _DEFAULT_RATE))
-        with _writers(folder, shape, rate, options.frames) as writers:
-            for parts in _decompose(model, stream, run, shape, limit):
+        with (
+            alarm_files(folder, model, None, entries=False) as alarms,
+            _writers(folder, shape, rate, options.frames) as writers,
+        ):
+            assert alarms is not None  # both methods have p-values
+            for parts in _decompose(model, stream, run, shape, limit, alarms):
                 for name, writer in writers.items():
                     writer.write(_bytes(getattr(parts, name)))
                 _keep(shown, statistics.frames, parts)
@@ -77,11 +82,12 @@ def separate_video(
             **statistics.values(),
             "noise scale": limit / options.threshold,
             "threshold": limit,
+            "alarms": alarms.n_alarms,
             "seconds learning": learned - begin,
             "seconds in all": perf_counter() - begin,
         }
         save_model(folder, model, shape=list(shape), limit=limit)
-        _report(folder, history, model, shape, shown, values, options.method)
+        _report(folder, history, model, shape, shown, values, options.method, alarms)
         return folder.finish(values, model)
 
 
@@ -98,11 +104,17 @@ def _epochs(n: int | None) -> int:
 
 
 def _decompose(
-    model: Any, stream: Stream, run: Run, shape: tuple[int, ...], limit: float
+    model: Any,
+    stream: Stream,
+    run: Run,
+    shape: tuple[int, ...],
+    limit: float,
+    alarms: AlarmWriter,
 ) -> Iterator[Parts]:
     """Yield batches of frames with their background, foreground and mask."""
     n = length(stream)
     for first, X in stream.batches(read_batch_size(stream.n_features)):
+        alarms.write(first, X, model)
         rows = np.clip(model.decompose(X).low_rank, 0.0, 1.0)
         frames, background = (part.reshape(-1, *shape) for part in (X, rows))
         mask = objects(frames - background, limit)
@@ -149,6 +161,7 @@ def _report(
     shown: Subsample,
     values: dict[str, Any],
     method: str,
+    alarms: AlarmWriter,
 ) -> None:
     from thalweg import report
 
@@ -162,6 +175,7 @@ def _report(
     panels = [
         report.Frames("Video", layers, shown.numbers),
         report.Facts("Key figures", facts),
+        *alarms.panels("frame"),
         report.Mosaic("Components of the background", reduced(basis)),
         *learning_panels(history),
     ]

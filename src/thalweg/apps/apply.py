@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from thalweg import streams
+from thalweg.apps._alarms import alarm_files
 from thalweg.apps._columns import Units
 from thalweg.apps._cubes import read_cube
 from thalweg.apps._folder import Folder, open_folder
@@ -56,7 +57,9 @@ def apply(
     Returns
     -------
     Result
-        Files: codes (CSV), low_rank and outliers (CSV for tables, else NPY), report.
+        Files: codes (CSV), low_rank and outliers (CSV for tables, else NPY), report; for models
+        with p-values also scores (CSV: score and p-value of each sample, number of alarms at a
+        false discovery rate of 5 %, and the feature that fits worst) and p_values (as low_rank).
 
     Examples
     --------
@@ -91,9 +94,13 @@ def apply(
                 f"got {stream.n_features}. Choose columns, or resize images."
             )
         worker = saved.estimator if units is None else _Rescaled(saved.estimator, units)
-        values, shown = write_parts(folder, worker, stream, parts, names, run)
+        with alarm_files(folder, saved.estimator, names) as alarms:
+            values, shown = write_parts(folder, worker, stream, parts, names, run, alarms)
+        panels = [] if alarms is None else alarms.panels("sample")
+        if alarms is not None:
+            values["alarms"] = alarms.n_alarms
         values |= {"model": type(saved.estimator).__name__, "seconds": perf_counter() - begin}
-        _report(folder, values, saved, codes_panel(shown))
+        _report(folder, values, saved, [*panels, codes_panel(shown)])
         return folder.finish(values, saved.estimator)
 
 
@@ -109,6 +116,11 @@ class _Rescaled:
         parts = self._model.decompose(self._units.to(X))
         low_rank, outliers = self._units.back(parts.low_rank), parts.outliers * self._units.scale
         return parts._replace(low_rank=low_rank, outliers=outliers)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method of the model that takes rows in its units, such as p_values."""
+        method, units = getattr(self._model, name), self._units
+        return lambda X, **options: method(units.to(X), **options)
 
 
 def _prepared(
@@ -159,12 +171,14 @@ def _same_words(run: Run, extra: dict[str, Any]) -> Stream:
     return weighed(stream, terms)
 
 
-def _report(folder: Folder, values: dict[str, Any], saved: Any, codes: Any) -> None:
+def _report(folder: Folder, values: dict[str, Any], saved: Any, panels: list[Any]) -> None:
     from thalweg import report
 
     facts = {"samples": values["samples"], "model": values["model"]}
     facts["outliers"] = f"{values['outlier share']:.1%}"
     facts["model fitted to"] = f"{saved.estimator.n_samples_seen_} samples"
-    panels = [report.Facts("Key figures", facts), codes]
+    if "alarms" in values:
+        facts["alarms"] = values["alarms"]
+    panels = [report.Facts("Key figures", facts), *panels]
     summary = f"{values['samples']} samples, decomposed with a saved model."
     write_report(folder, f"Decomposition of {folder.run.title}", panels, summary)

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from thalweg._checks import require_positive
+from thalweg.apps._alarms import alarm_files
 from thalweg.apps._columns import measure
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._heat import TableSample
@@ -67,8 +68,10 @@ def complete(
     Result
         Files: completed (CSV), errors (CSV: the standard error of each fill, empty at observed
         entries and for methods without standard errors), outliers (CSV, one row per outlier),
-        model, report. The values have the errors of hidden entries by length of gap, beside those
-        of linear interpolation and of the column mean, in standard deviations of the columns.
+        scores (CSV: score and p-value of each row, number of alarms at a false discovery rate of
+        5 %, and the column that fits worst), p_values (CSV: of each entry), model, report. The
+        values have the errors of hidden entries by length of gap, beside those of linear
+        interpolation and of the column mean, in standard deviations of the columns.
 
     Examples
     --------
@@ -113,13 +116,19 @@ def complete(
             "seconds": perf_counter() - begin,
         }
         names = columns_of(table)
+        with alarm_files(folder, model, names) as alarms:
+            if alarms is not None:
+                alarms.write(0, Z, model)
+        panels = [] if alarms is None else alarms.panels()
+        values["alarms"] = 0 if alarms is None else alarms.n_alarms
         _write(folder, X, completed, outliers, names)
         with csv_file(folder.file("errors", "standard_errors.csv"), names) as table_of_errors:
             table_of_errors.write(std)
         save_model(folder, model, columns=names, units=[part.tolist() for part in units])
         shown = TableSample()
         shown.add(X, completed, outliers)
-        _report(folder, [shown.panel(names), *error_panels(values)], values, method)
+        panels = [shown.panel(names), *panels, *error_panels(values)]
+        _report(folder, panels, values, method)
         return folder.finish(values, model)
 
 
@@ -136,7 +145,7 @@ def _write(folder: Folder, X: Any, completed: Any, outliers: Any, names: list[st
 def _report(folder: Folder, panels: list[Any], values: dict[str, Any], method: str) -> None:
     from thalweg import report
 
-    names = ("rows", "columns", "components", "gaps filled", "outliers")
+    names = ("rows", "columns", "components", "gaps filled", "outliers", "alarms")
     facts = {name: values[name] for name in names}
     summary = (
         f"{values['rows']} rows and {values['columns']} columns, completed with "

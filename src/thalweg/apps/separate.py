@@ -50,7 +50,8 @@ def separate(
     Returns
     -------
     Result
-        Files: background, foreground, mask, model, report.
+        Files: background, foreground, mask, scores (CSV: score and p-value of each frame, and
+        number of pixels that noise does not explain), model, report.
 
     Examples
     --------

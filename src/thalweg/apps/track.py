@@ -11,6 +11,7 @@ import numpy as np
 
 from thalweg._checks import require_positive
 from thalweg._typing import Array
+from thalweg.apps._alarms import AlarmWriter, alarm_files
 from thalweg.apps._columns import Units, measure
 from thalweg.apps._drift import Drift
 from thalweg.apps._folder import Folder, open_folder
@@ -80,8 +81,10 @@ def track(
     -------
     Result
         Files: completed (CSV), errors (CSV: the standard error of each fill, empty at observed
-        entries), outliers (CSV, one row per outlier), drift (CSV: angles in radians;
-        a resumed run starts at its first new batch), model, report.
+        entries), outliers (CSV, one row per outlier), scores (CSV: score and p-value of each row,
+        number of alarms at a false discovery rate of 5 %, and the column that fits worst),
+        p_values (CSV: of each entry), drift (CSV: angles in radians; a resumed run starts at its
+        first new batch), model, report.
 
     Examples
     --------
@@ -111,18 +114,23 @@ def track(
         history = learn(model, scaled, _with_small_batches(run), note=drift.note)
         shown = TableSample()
         values: dict[str, Any] = {"rows": 0, "columns": table.n_features, "components": rank}
-        values |= {"gaps filled": 0, "outliers": 0}
+        values |= {"gaps filled": 0, "outliers": 0, "alarms": 0}
         local = LocalFill(run.seed)
         bounds = sign_bounds(drawn)
-        tracked = _tracked_rows(model, table, units, run, threshold, local, bounds)
-        _write(folder, tracked, columns_of(table), shown, values)
+        names, panels = columns_of(table), []
+        with alarm_files(folder, model, names) as alarms:
+            tracked = _tracked_rows(model, table, units, run, threshold, local, bounds, alarms)
+            _write(folder, tracked, names, shown, values)
+        if alarms is not None:
+            values["alarms"], panels = alarms.n_alarms, alarms.panels()
         write_csv(folder.file("drift", "drift.csv"), ("sample", "angle"), drift.points)
         values |= errors_by_gap(local.calibration, local.baselines)
         values["jumps"] = [int(sample) for sample in getattr(model, "jumps_", ())]
         values["seconds"] = perf_counter() - begin
         extra = {"columns": columns_of(table), "units": [part.tolist() for part in units]}
         save_model(folder, model, **extra)
-        _report(folder, history, shown.panel(columns_of(table)), drift.points, values, method)
+        panels = [shown.panel(names), *panels]
+        _report(folder, history, panels, drift.points, values, method)
         return folder.finish(values, model)
 
 
@@ -134,11 +142,17 @@ def _tracked_rows(
     threshold: float,
     local: LocalFill,
     bounds: tuple[Array, Array],
+    alarms: AlarmWriter | None = None,
 ) -> Iterator[_TrackedRows]:
-    """Yield the rows of a table with filled gaps and outliers, from a second tracking pass."""
+    """Yield the rows of a table with filled gaps and outliers, from a second tracking pass.
+
+    Rows are searched for anomalies before the model learns from them again.
+    """
     model, n = deepcopy(model), table.n_samples
     for first, rows in table.batches(read_batch_size(table.n_features)):
         Z = units.to(rows)
+        if alarms is not None:
+            alarms.write(first, Z, model)
         parts = model.partial_fit(Z).decompose(Z)
         X = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
         fills = local.fill(Z, parts.low_rank, parts.outliers, lambda Y: model.decompose(Y).low_rank)
@@ -183,7 +197,7 @@ def _with_small_batches(run: Run) -> Run:
 def _report(
     folder: Folder,
     history: History,
-    table: Any,
+    shown: list[Any],
     drift: list[tuple[int, float]],
     values: dict[str, Any],
     method: str,
@@ -192,8 +206,8 @@ def _report(
 
     facts = {name: values[name] for name in ("rows", "columns", "components")}
     facts |= {"gaps filled": values["gaps filled"], "outliers": values["outliers"]}
-    facts["jumps"] = len(values["jumps"])
-    panels = [report.Facts("Key figures", facts), table, *error_panels(values)]
+    facts |= {"alarms": values["alarms"], "jumps": len(values["jumps"])}
+    panels = [report.Facts("Key figures", facts), *shown, *error_panels(values)]
     if len(drift) > 1:
         samples, angles = np.array(drift).T
         turned = {"angle": np.degrees(angles)}
