@@ -79,8 +79,8 @@ def test_json_is_one_object(run, place):
     assert set(printed) == {"job", "out", "values", "files"}
     assert printed["job"] == "track"
     assert printed["values"]["rows"] == 120
-    names = {"completed", "errors", "outliers", "drift", "model", "report"}
-    assert set(printed["files"]) == names
+    tables = {"completed", "errors", "outliers", "drift", "scores", "p_values"}
+    assert set(printed["files"]) == tables | {"model", "report"}
     assert all((place / path).exists() for path in printed["files"].values())
 
 

@@ -69,8 +69,8 @@ def separate_video(
         shown, statistics = Subsample(_N_SHOWN), Statistics(truth)
         rate = float(getattr(stream, "rate", _DEFAULT_RATE))
         with (
-            alarm_files(folder, model, None, entries=False) as alarms,
             _writers(folder, shape, rate, options.frames) as writers,
+            alarm_files(folder, model, None, entries=False) as alarms,
         ):
             assert alarms is not None  # both methods have p-values
             for parts in _decompose(model, stream, run, shape, limit, alarms):

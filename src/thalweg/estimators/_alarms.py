@@ -96,8 +96,10 @@ class Alarms(Factorization):
     ) -> Array | tuple[Array, Array]:
         """Return the probability that noise alone makes samples fit as badly as those of X.
 
-        Fisher's method: the sum of ``-log p`` over the m observed entries of a sample has a gamma
-        law of shape m if there is only noise.
+        If there is only noise, the sum of ``-log p`` over the m observed entries of a sample has a
+        gamma law of shape m (Fisher), and the least p is below x with the probability
+        ``1 - (1 - x)^m`` (Tippett). The first finds many small deviations, the second a single
+        large one; twice the smaller of the two probabilities is returned, at most 1.
 
         Parameters
         ----------
@@ -119,8 +121,12 @@ class Alarms(Factorization):
             observed = ~np.isnan(p)
             part = -np.log(np.where(observed, np.maximum(p, _SMALLEST_P), 1.0))
             number = np.count_nonzero(observed, axis=1)
-            known = gammaincc(np.maximum(number, 1), part.sum(axis=1))
-            values.append(np.where(number > 0, known, np.nan))
+            fisher = gammaincc(np.maximum(number, 1), part.sum(axis=1))
+            least = np.exp(-part.max(axis=1))
+            with np.errstate(divide="ignore"):  # the log of 0, if the least p-value is 1
+                tippett = -np.expm1(np.maximum(number, 1) * np.log1p(-least))
+            both = np.minimum(2.0 * np.minimum(fisher, tippett), 1.0)
+            values.append(np.where(number > 0, both, np.nan))
             if return_contributions:
                 parts.append(part)
         p_values = np.concatenate(values)

@@ -48,7 +48,8 @@ def fit_tail(
     largest = edges[:, 1:][pooled > 0.0].max()
     cuts = first + step * np.arange(max(ceil((largest - first) / step), 0) + 1)
     if near is not None:
-        cuts = cuts[np.abs(cuts - near) <= 2.0 * step]
+        nearest = np.argmin(np.abs(cuts - near))
+        cuts = cuts[max(nearest - 2, 0) : nearest + 3]
     found: list[tuple[float, float, GeneralisedT, float]] = []
     for cut in cuts[::-1]:
         tail = _fit_below(edges, pooled, cut)
