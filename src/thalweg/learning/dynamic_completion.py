@@ -132,18 +132,18 @@ class _Hidden:
     def ratio(self, trial: Trial, other: Trial) -> float:
         """Return the error of a trial over that of another one.
 
-        It is the geometric mean of the ratios of median and root mean square errors; in the latter,
-        errors count up to a multiple of the typical error of the better one, so that hidden
-        outliers do not decide.
+        It is the geometric mean of two ratios of root mean square errors: one with errors up to
+        a few standard deviations of a column, and one with errors up to a multiple of the typical
+        error of the better trial, so that hidden outliers do not decide.
         """
         one, two = (self.absolute[self.trials.index(t)] for t in (trial, other))
         if not one.size:
             return 1.0
-        medians = [max(float(np.median(errors)), _TINY) for errors in (one, two)]
-        most = _MAX_RATIO * min(medians) / _NORMAL_MEDIAN
-        squares = [float(np.mean(np.square(np.minimum(e, most)))) for e in (one, two)]
-        squares = [max(square, _TINY**2) for square in squares]
-        return float(np.sqrt(np.sqrt(squares[0] / squares[1]) * medians[0] / medians[1]))
+        most = _MAX_RATIO * min(np.median(one), np.median(two)) / _NORMAL_MEDIAN
+        small = [np.sqrt(np.mean(np.square(np.minimum(errors, most)))) for errors in (one, two)]
+        ratios = [(small[0] + _TINY) / (small[1] + _TINY)]
+        ratios.append((trial.error + _TINY) / (other.error + _TINY))
+        return float(np.sqrt(ratios[0] * ratios[1]))
 
     def errors(self, filled: Array) -> Array:
         """Return errors in standard deviations of the columns, 0 where nothing was hidden."""
