@@ -375,3 +375,28 @@ def test_tiny_data_have_one_component():
         assert RobustNMF("auto", random_state=0).fit(X).n_components_ == 1
         assert RobustMatrixCompletion("auto", random_state=0).fit(X).n_components_ == 1
         assert OnlineNMF("auto", random_state=0).fit(X).n_components_ == 1
+
+
+# Order
+
+
+@pytest.mark.parametrize("model", [RobustNMF(4), DivergenceNMF(4, loss="kl")])
+def test_components_are_sorted_by_the_share_that_they_explain(model):
+    X = planted("poisson", 4, 0, outliers=0.0)
+    fits = [clone(model).set_params(random_state=seed).fit(X) for seed in (0, 1)]
+    for one in fits:
+        codes = one.transform(X)
+        shares = np.square(codes).mean(axis=0) * np.square(one.components_).sum(axis=1)
+        assert (np.diff(shares) < 0.1 * shares.max()).all()
+        np.testing.assert_allclose(one.inverse_transform(codes), one.decompose(X).low_rank)
+        assert one.fill(X).shape == X.shape
+    cosines = np.einsum("kf,kf->k", *(one.components_ for one in fits))
+    assert (cosines > 0.95).all(), "runs from several seeds have the same order"
+
+
+def test_frozen_components_stay_first():
+    X = planted("normal", 3, 0)
+    frozen = np.zeros((1, 60))
+    frozen[0, 0] = 1e-3
+    model = RobustNMF(4, frozen_components=frozen, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.components_[:1], frozen)

@@ -120,6 +120,7 @@ def _end(
     estimator: Any, executor: Executor, plan: Plan, done: int, state: RoundState, first: Sample
 ) -> None:
     estimator.estimate_code_prior(first.X)
+    estimator.order_components()
     if isinstance(estimator, RobustNMF):
         estimator.count_residuals(first.X)
     plan.finish(estimator, max(done, state.n_iter), len(executor.blocks))

@@ -215,6 +215,23 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         parts = self._encode_with(self._encoder(), self.components_.T, rows)
         self.code_prior_ = merged([estimate_prior(*part, empty_prior(K)) for part in parts])
 
+    def order_components(self) -> None:
+        """Sort the components by the share that they explain, frozen ones first as they are.
+
+        The share is the mean square of a component times its codes, from ``code_prior_``. Given
+        initial components keep their order.
+        """
+        if not isinstance(getattr(self, "init", "auto"), str):
+            return
+        frozen = getattr(self, "frozen_components", None)
+        n_frozen = 0 if frozen is None else len(frozen)
+        norms = np.einsum("kf,kf->k", *2 * (self.components_.astype(np.float64),))
+        shares = self.code_prior_.squares * norms
+        free = n_frozen + np.argsort(-shares[n_frozen:], kind="stable")
+        order = np.concatenate([np.arange(n_frozen), free])
+        self.components_ = np.ascontiguousarray(self.components_[order])
+        self.code_prior_ = self.code_prior_._replace(squares=self.code_prior_.squares[order])
+
     def _encoder_with_prior(self, penalty: Prox) -> Encoder | None:
         """Return the encoder with a penalty of the codes; None if it already has one."""
         encoder: Any = self._encoder()

@@ -90,7 +90,8 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        The components.
+        The components, frozen ones first. The others are sorted by the mean square of their share
+        of the samples, unless ``init`` is an array.
     n_components_ : int
         Number of components.
     rank_evidence_ : RankEvidence
@@ -205,6 +206,7 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
             state = learner.run(state, blocks, len(cuts), max_iter, self.set_state, watched)
         self.finish(state)
         self.estimate_code_prior(X)
+        self.order_components()
         return self._warned(state)
 
     def make_learner(self) -> DivergenceRounds:

@@ -76,7 +76,8 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        The components.
+        The components, frozen ones first. The others are sorted by the mean square of their share
+        of the samples, unless ``init`` is an array.
     n_components_ : int
         Number of components.
     rank_evidence_ : RankEvidence
@@ -185,6 +186,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         plan = NoisePlan.of(X.shape[1], [X.shape[0]])
         state = learner.run(state, LocalBlocks(lambda: [batch]), plan, max_iter, self.set_state)
         self.estimate_code_prior(X)
+        self.order_components()
         self.count_residuals(X)
         return self._warned(state)
 
