@@ -14,7 +14,7 @@ Measure
     Time per iteration: the difference of fits with 10 and 60 iterations. Time to a loss: of fits
     with 1, 2, 5, 10, ... iterations, the shortest whose loss is at most 1 % above the lower one of
     both methods after 200 (100 passes for MiniBatchNMF). The loss is the mean of
-    |x - codes @ components|^2 / 2 over all samples, with exact codes for everybody. Online: the
+    |x - codes @ components|^2 / 2 over all samples, with exact codes for both. Online: the
     time of one pass, and how long MiniBatchNMF takes to the loss of our first pass.
 Claim
     At most the time of scikit-learn per iteration or pass, and to a loss.

@@ -53,7 +53,7 @@ class _TooLong(BaseException):
 
 
 class Watch:
-    """Counts the forbidden events while it is on; Python keeps an audit hook for good."""
+    """Counts the forbidden events while it is on; Python never removes an audit hook."""
 
     def __init__(self) -> None:
         self.on, self.events = False, Counter[str]()
