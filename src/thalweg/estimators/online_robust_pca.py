@@ -84,6 +84,11 @@ class OnlineRobustPCA(Tracking):
         Number of samples at each detected jump; the latest 4096 are kept.
     outlier_share_ : float
         Share of outliers among the recent observed entries.
+    residual_law_ : ResidualLaw
+        Law of the residuals, from which p-values are computed: noise scales of the features, and
+        the tail that they share.
+    change_p_value_ : float
+        Probability of as much evidence of a change of the subspace without one.
     n_samples_seen_ : int
         Number of samples.
     n_features_in_ : int

@@ -92,6 +92,9 @@ class RobustMatrixCompletion(CompletionEstimator):
         Median squared norm of the codes: the prior variance of codes with few observed entries.
     outlier_share_ : float
         Share of outliers among the observed entries.
+    residual_law_ : ResidualLaw
+        Law of the residuals, from which p-values are computed: noise scales of the features, and
+        the tail that they share.
     choice_ : Choice
         With ``dynamics``: the candidates, their errors on hidden entries, and the calibration of
         errors by length of gap.

@@ -86,6 +86,9 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         The outlier weight in use, in the units of the data.
     outlier_share_ : float
         Share of outliers among the observed entries.
+    residual_law_ : ResidualLaw
+        Law of the residuals, from which p-values are computed: noise scales of the features, and
+        the tail that they share.
     objective_ : float
         Mean objective per sample: the loss, including outliers and penalties.
     n_iter_ : int

@@ -95,6 +95,9 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         Standard deviation of the noise; NaN if it was not estimated.
     outlier_share_ : float
         Share of outliers among the observed entries of the latest batches.
+    residual_law_ : ResidualLaw
+        Law of the residuals, from which p-values are computed: noise scales of the features, and
+        the tail that they share.
     objective_ : float
         Mean objective per sample: the value of the surrogate at ``components_``.
     history_ : list of Progress
