@@ -9,7 +9,7 @@ import numpy as np
 from thalweg._typing import Array
 from thalweg.apps._folder import Folder
 from thalweg.apps._tables import Array2D, Csv, array_file, csv_file
-from thalweg.noise.false_discoveries import benjamini_hochberg
+from thalweg.noise.false_discoveries import benjamini_hochberg, combined
 
 __all__ = ["AlarmWriter", "Lowest", "alarm_files"]
 
@@ -62,7 +62,7 @@ class AlarmWriter:
         """Write a line for each row of X, and return the p-values of its entries."""
         p: Array = model.p_values(X)
         alarms = benjamini_hochberg(p.ravel(), FDR).reshape(p.shape)
-        samples, parts = model.sample_p_values(X, return_contributions=True)
+        samples, parts = combined(p)
         largest = [self._names[j] if self._names else int(j) for j in parts.argmax(axis=1)]
         numbers = np.count_nonzero(alarms, axis=1)
         rows = zip(model.score_samples(X), samples, numbers, largest, strict=True)

@@ -5,22 +5,17 @@ from numbers import Real
 from typing import Any, Literal, overload
 
 import numpy as np
-from scipy.special import gammaincc
 
 from thalweg._checks import check_choices
 from thalweg._typing import Array, Mask
 from thalweg.errors import ParameterError
 from thalweg.estimators.base import Factorization
-from thalweg.noise.false_discoveries import benjamini_hochberg
+from thalweg.noise.false_discoveries import benjamini_hochberg, combined
 from thalweg.noise.leverage import studentised, unfitted
 from thalweg.noise.residual_counts import ResidualCounts
 from thalweg.noise.residual_law import ResidualLaw, fit_law
 
 __all__ = ["Alarms"]
-
-# Smallest p-value in the sum of logarithms: the logarithm of 0 is infinite.
-_SMALLEST_P = 1e-300
-
 
 # Rows of a batch fit whose residuals are counted. Safety margin: noise scales from a thousand rows
 # have an error of 3 %.
@@ -116,17 +111,11 @@ class Alarms(Factorization):
             ``-log p`` of each entry, 0 at missing entries; about 1 for noise. Only with
             ``return_contributions=True``.
         """
-        values, parts = [np.empty(0)], [np.empty((0, self.components_.shape[1]))]
+        values: list[Array] = [np.empty(0)]
+        parts: list[Array] = [np.empty((0, self.components_.shape[1]))]
         for p in self._p_value_blocks(X):
-            observed = ~np.isnan(p)
-            part = -np.log(np.where(observed, np.maximum(p, _SMALLEST_P), 1.0))
-            number = np.count_nonzero(observed, axis=1)
-            fisher = gammaincc(np.maximum(number, 1), part.sum(axis=1))
-            least = np.exp(-part.max(axis=1))
-            with np.errstate(divide="ignore"):  # the log of 0, if the least p-value is 1
-                tippett = -np.expm1(np.maximum(number, 1) * np.log1p(-least))
-            both = np.minimum(2.0 * np.minimum(fisher, tippett), 1.0)
-            values.append(np.where(number > 0, both, np.nan))
+            value, part = combined(p)
+            values.append(value)
             if return_contributions:
                 parts.append(part)
         p_values = np.concatenate(values)
