@@ -1076,6 +1076,49 @@ def track_least_squares(
     return U, moments, H, errors
 
 
+class Features(NamedTuple):
+    """Counts of residuals, the latest sample, and sums over pairs of successive samples."""
+
+    counts: Array
+    residual: Array
+    codes: Array
+    sums: Array
+
+
+LIMIT = 0.65  # of the residuals that are counted, in noise scales
+
+
+def with_sample(
+    before: Features, there: Array, kept: Array, e: Array, h: Array, scale: float
+) -> Features:
+    """Return the statistics with a sample; e is its residual at all features."""
+    r = np.where(kept, e, 0.0)
+    counts = before.counts + np.array([there, kept, np.abs(r) > LIMIT * scale])
+    sizes = np.linalg.norm(r) * np.linalg.norm(before.residual)
+    code_sizes = np.linalg.norm(h) * np.linalg.norm(before.codes)
+    sums = before.sums
+    if sizes > 0 and code_sizes > 0:
+        a, b = r @ before.residual / sizes, h @ before.codes / code_sizes
+        sums = sums + np.array([1.0, a, b, a * b, a * a, b * b])
+    return Features(counts, r, h, sums)
+
+
+def mask_stuck(X: Array, observed: Array, min_run: int) -> tuple[Array, Array]:
+    """Return the mask without stuck features, and which features vary since they were constant."""
+    mask, released = observed.copy(), np.zeros(X.shape[1], bool)
+    for t, there in enumerate(observed):
+        stuck = np.zeros(X.shape[1], bool)
+        for f in np.flatnonzero(there):
+            values = X[: t + 1, f][observed[: t + 1, f]]
+            runs = np.flatnonzero(np.diff(values) != 0)
+            run = len(values) - 1 - (runs[-1] + 1 if len(runs) else 0)
+            stuck[f] = len(runs) > 0 and run >= min_run
+            released[f] |= len(runs) == 1 and runs[0] >= min_run
+        if 2 * stuck.sum() < there.sum():
+            mask[t] &= ~stuck
+    return mask, released
+
+
 def track_with_rejection(
     X: Array,
     observed: Array,
@@ -1083,7 +1126,7 @@ def track_with_rejection(
     motion: Motion,
     rule: tuple[float, float, float, float],
     warm_up: int,
-) -> tuple[Array, Array, Noise, Array, Array, Array]:
+) -> tuple[Array, Array, Noise, Array, Array, Array, Features]:
     """Return basis, moments and noise after the rows of X, codes, outliers, median residuals.
 
     ``rule``: Huber threshold and outlier threshold in noise scales, the variance of a normal
@@ -1093,6 +1136,7 @@ def track_with_rejection(
     F, K = U.shape
     H, R, errors = np.zeros((len(X), K)), np.zeros(X.shape), np.full(len(X), np.nan)
     moments, noise = np.zeros((F, K, K)), Noise(0.0, 0.0, 0, 0.0, 0.0, [])
+    features = Features(np.zeros((3, F)), np.zeros(F), np.zeros(K), np.zeros(6))
     for t, (x, there) in enumerate(zip(X, observed, strict=True)):
         n = int(there.sum())
         if n == 0:
@@ -1116,10 +1160,14 @@ def track_with_rejection(
             moments[:] = motion[1] * noise.size / K * np.eye(K)
         kept = np.zeros(F, dtype=bool)
         kept[there] = found.kept
+        if spare >= 3 * K:
+            e = np.zeros(F)
+            e[there] = found.e
+            features = with_sample(features, there, kept, e, found.h, scale)
         U, moments = update_rows(
             U, moments, found.h, x, kept, *forgetting_and_step(clean, found.h, motion)
         )
-    return U, moments, noise, H, R, errors
+    return U, moments, noise, H, R, errors, features
 
 
 def update_noise(

@@ -261,17 +261,26 @@ def test_samples_of_few_entries_with_outliers_are_not_filled_with_these(cls: Any
     assert np.linalg.norm((filled - clean)[gaps]) < 0.8 * np.linalg.norm(clean[gaps])
 
 
-def test_a_start_after_a_jump_forgets_features_that_are_gone(shared_data: Any) -> None:
-    """One of these sensors has failed for good before a new start is made."""
+def test_a_new_basis_after_a_jump_has_no_features_that_are_gone() -> None:
+    """A sensor fails for good before the jump."""
+    data = stream(2400, 30, 2, outlier_density=0.1, missing=0.1, jumps=(1200,))
+    X = data.X.copy()
+    X[600:, 4] = np.nan
+    model = PetrelsADMM(2, random_state=0).fit(X)
+    assert model.jumps_.size == 1
+    rest = np.arange(30) != 4
+    assert sep(model.components_[:, rest], data.basis_at(2399)[rest].T) < 1e-4
+    assert np.isfinite(model.fill(X)).all()
+
+
+def test_sensors_that_fail_do_not_spoil_real_fills(shared_data: Any) -> None:
     with np.load(shared_data("airquality_uci.npz"), allow_pickle=False) as data:
         X = data["X"].astype(np.float64)
     X = (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
     hidden = (np.random.default_rng(0).random(X.shape) < 0.3) & ~np.isnan(X)
     dirty = np.where(hidden, np.nan, X)
-    model = PetrelsADMM(4, random_state=0).fit(dirty)
-    filled = model.fill(dirty)
-    assert model.jumps_.size > 0
-    assert np.sqrt(np.mean((filled - X)[hidden] ** 2)) < 1.0  # what the mean would leave
+    filled = PetrelsADMM(4, random_state=0).fit(dirty).fill(dirty)
+    assert np.sqrt(np.mean((filled - X)[hidden] ** 2)) < 1.0  # that of the mean
 
 
 @OURS
@@ -289,7 +298,7 @@ def test_completion_is_several_passes_and_a_fill(cls: Any) -> None:
 
 def test_completion_notes_jumps_and_keeps_its_basis() -> None:
     """The rows before a jump are filled as well, so what they taught must not be lost."""
-    data = stream(1200, 30, 2, outlier_density=0.0, missing=0.3, jumps=(1000,))
+    data = stream(2000, 30, 2, outlier_density=0.0, missing=0.3, jumps=(1000,))
     model = PetrelsADMM(4, on_jump="reset", random_state=0)
     completed = model.complete(data.X)
     assert model.jumps_.size > 0

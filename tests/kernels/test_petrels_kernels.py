@@ -270,6 +270,14 @@ def test_tracking_with_more_codes(dtype: Any, K: int) -> None:
     agree(error, errors, dtype)
 
 
+def no_features(U: Array) -> Any:
+    """Return limits, and room for the statistics of features and of successive samples."""
+    F, K = U.shape
+    limits = np.full(F, reference.LIMIT, U.dtype)
+    arrays = np.zeros((3, F), U.dtype), np.zeros(F, U.dtype), np.zeros(K, U.dtype), np.zeros(6)
+    return limits, *arrays
+
+
 @DTYPES
 @SIZES
 @pytest.mark.parametrize(
@@ -290,10 +298,15 @@ def test_track_rejecting(dtype: Any, F: int, K: int, motion: Any) -> None:
         row_update(motion),
         REJECTION,
         (H, R, error),
+        (limits := no_features(U)),
     )
-    basis, second, statistics, codes, outliers, errors = reference.track_with_rejection(
+    basis, second, statistics, codes, outliers, errors, features = reference.track_with_rejection(
         *wide(X), observed, *wide(U), motion, RULE, _native.WARM_UP_SAMPLES
     )
+    if dtype == np.float64:  # a residual at its limit may be on either side after rounding
+        np.testing.assert_array_equal(limits[1], features.counts)
+    for found, wanted in zip(limits[2:], features[1:], strict=True):
+        agree(found, wanted, dtype)
     agree(unpack_rows(blocks, F), basis, dtype)
     agree(moments(D, L, F), second, dtype)
     agree(noise, statistics[:5], dtype)
@@ -398,8 +411,11 @@ def tracks(U: Array, X: Array, observed: Array) -> list[Array]:
     found += [*rows, H, error]
     rows, statistics = first(U), (0.01, inf, 0.0, 0.0, 0.0, np.zeros(_native.WARM_UP_SAMPLES))
     track = (H.copy(), np.empty_like(X), error.copy())
-    numbers = _native.track_with_rejection(X, observed, rows, statistics, update, REJECTION, track)
-    return [*found, *rows, *track, np.array(numbers)]
+    features = no_features(U)
+    numbers = _native.track_with_rejection(
+        X, observed, rows, statistics, update, REJECTION, track, features
+    )
+    return [*found, *rows, *track, *features, np.array(numbers)]
 
 
 @DTYPES
@@ -435,4 +451,40 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     statistics = (0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(3))
     track = (H, np.zeros_like(X), np.zeros(len(X)))
     with pytest.raises(ValueError, match="WARM_UP_SAMPLES"):
-        _native.track_with_rejection(X, observed, rows, statistics, update, REJECTION, track)
+        _native.track_with_rejection(
+            X, observed, rows, statistics, update, REJECTION, track, no_features(U)
+        )
+    good = (0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(_native.WARM_UP_SAMPLES))
+    short = (*no_features(U)[:4], np.zeros(5))
+    with pytest.raises(ValueError, match="features must"):
+        _native.track_with_rejection(X, observed, rows, good, update, REJECTION, track, short)
+
+
+# --- stuck features ------------------------------------------------------------------------------
+
+
+@DTYPES
+@pytest.mark.parametrize("seed", range(6))
+def test_mask_stuck(dtype: Any, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, F, min_run = 80, 9, 5
+    X = rng.integers(0, 40, size=(n, F)).astype(dtype)
+    observed = rng.random((n, F)) < 0.8
+    X[20:60, :2] = 7.0  # stuck for a time
+    X[:30, 2] = 3.0  # constant at first
+    X[40:, :8] = np.where(seed % 2, 1.0, X[40:, :8])  # too many to be faults
+    X[:, 3] = 5.0  # constant for ever
+    mask = observed.copy()
+    last, run = np.zeros(F, dtype), np.zeros(F, np.int32)
+    variation = np.full(F, -1, np.int8)
+    for part in (slice(0, 33), slice(33, 34), slice(34, n)):  # the result is that of one call
+        piece = np.ascontiguousarray(mask[part])
+        _native.mask_stuck(X[part], piece, last, run, variation, min_run)
+        mask[part] = piece
+    wanted, released = reference.mask_stuck(X, observed, min_run)
+    np.testing.assert_array_equal(mask, wanted)
+    np.testing.assert_array_equal(variation == 2, released)
+    assert variation[3] == 0
+    assert not wanted[30:40, :2][observed[30:40, :2]].any()
+    with pytest.raises(ValueError, match="variation"):
+        _native.mask_stuck(X, mask, last, run, variation[:2].copy(), min_run)

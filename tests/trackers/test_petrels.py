@@ -65,7 +65,10 @@ def test_rows_are_the_batch_solution(seed: int, forgetting: float, ridge: float,
 def test_outliers_are_left_out_of_the_batch_solution(seed: int) -> None:
     data = subspace_stream(400, 40, 2, outlier_density=0.1, random_state=seed)
     V, observed = columns(data)
-    U0, tracker = data.basis_at(0), PetrelsADMMTracker(forgetting=0.99, noise_scale=0.3)
+    U0, tracker = (
+        data.basis_at(0),
+        PetrelsADMMTracker(forgetting=0.99, noise="common", noise_scale=0.3),
+    )
     state, track = tracker.step(tracker.init(U0), V, observed)
     kept = observed & (track.R == 0.0)
     assert np.mean(kept) < 0.95 * np.mean(observed)
@@ -343,7 +346,7 @@ def test_both_solvers_track(density: float) -> None:
     start = np.linalg.qr(data.basis_at(0) + 0.05 * basis(0, 50, 2))[0]
     found = []
     for solver in ("fast", "admm"):
-        tracker = PetrelsADMMTracker(solver=solver)
+        tracker = PetrelsADMMTracker(solver=solver, noise="common")
         state, track = tracker.step(tracker.init(start), *columns(data))
         found.append((sep(state.U.T, data.basis_at(0).T), track.R != 0.0))
     (fast, first), (slow, second) = found

@@ -92,7 +92,7 @@ def test_shapes(tracker: Any) -> None:
     U, V, observed = stream()
     state, track = tracker.step(tracker.init(U), V, observed)
     assert isinstance(state, tuple)
-    assert "U" in state._fields
+    assert hasattr(state, "U")
     assert all(part.dtype.kind in "fib" for part in arrays(state))
     assert state.U.shape == U.shape
     assert isinstance(track, Track)
@@ -245,7 +245,8 @@ def test_samples_of_zeros_are_accepted(tracker: Any) -> None:
         assert not track.R.any()
         # The statistics of one are discounted, and others wait for a full window.
         if tracker.name not in ("orpca", "norst", "reprocs"):
-            assert np.array_equal(state.U, start.U)
+            eps = np.finfo(state.U.dtype).eps  # noise scales of features round
+            np.testing.assert_allclose(state.U, start.U, rtol=4 * eps, atol=0)
 
 
 @EACH

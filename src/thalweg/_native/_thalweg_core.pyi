@@ -463,6 +463,15 @@ def track_with_rejection(
         Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
         Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
     ],
+    features: tuple[
+        Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    ],
 ) -> tuple[float, float, float, float, float]: ...
 @overload
 def track_with_rejection(
@@ -492,11 +501,21 @@ def track_with_rejection(
         Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
         Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
     ],
+    features: tuple[
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    ],
 ) -> tuple[float, float, float, float, float]:
     """
     Follow the rows of X in order without outliers; return the first five statistics.
 
-    Rows (U, D, L), the first noise scales and the track (H, R, error) are changed.
+    Rows (U, D, L), the first noise scales, the track (H, R, error), and of the features
+    (limits, counts, last residual, last codes, pair sums) all but the limits are changed.
     """
 
 @overload
@@ -1356,6 +1375,36 @@ def count_residuals(
 ) -> None:
     """
     Add the standardised residuals of fitted samples to counts by size, in place.
+    """
+
+@overload
+def mask_stuck(
+    X: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    observed: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order="C", device="cpu")],
+    last: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    run: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+    variation: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu")],
+    min_run: int,
+) -> None: ...
+@overload
+def mask_stuck(
+    X: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ],
+    observed: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order="C", device="cpu")],
+    last: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    run: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+    variation: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu")],
+    min_run: int,
+) -> None:
+    """
+    Remove the entries of stuck features from `observed`; all arrays but X are changed.
+
+    A feature is stuck if it has varied before and repeats a value min_run times. variation
+    is -1 for features without a value, 0 for those that never varied, 1 for others, and 2
+    for those that have varied for the first time after so many repeats.
     """
 
 class SparseKLSettings:

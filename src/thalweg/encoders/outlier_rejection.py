@@ -1,6 +1,6 @@
 """Codes of any sign by a robust fit, rejection of outliers, and least squares on the rest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +39,8 @@ class OutlierRejection:
         Residual beyond which an entry is an outlier, in noise scales.
     solver : {"fast", "admm"}
         How Huber's function is minimised: exactly by Newton's method, or by Algorithm 2 of [T].
+    relative_scales : array of shape (F,), optional
+        Noise scales of the features, relative to ``noise_scale``; by default they are equal.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class OutlierRejection:
     huber_threshold: float = 0.5
     threshold: float = 2.5
     solver: str = "fast"
+    relative_scales: Array | None = None
     name: ClassVar[str] = "outlier-rejection"
 
     def encode(
@@ -75,6 +78,12 @@ class OutlierRejection:
             Mask of the observed entries; by default all are observed.
         """
         X, mask = as_rows(V, observed, W.dtype)
+        if self.relative_scales is not None:
+            scales = self.relative_scales.astype(W.dtype, copy=False)
+            codes = replace(self, relative_scales=None).encode(
+                (X / scales).T, W / scales[:, None], observed=mask.T
+            )
+            return codes._replace(R=codes.R * scales[:, None])
         H, R = np.empty((len(X), W.shape[1]), dtype=W.dtype), np.empty_like(X)
         solved = np.empty(len(X), dtype=np.bool_)
         settings = _native.RejectionSettings(

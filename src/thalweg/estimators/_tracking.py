@@ -50,7 +50,7 @@ class Tracking(StreamFit, Alarms):
     callback: Callable[[Progress], None] | None
     state_: TrackingState
     rank_evidence_: RankEvidence  # with n_components="auto"
-    noise_scale_: float  # of trackers that estimate it
+    noise_scale_: float | Array  # of trackers that estimate it
 
     @property
     def drift_(self) -> Array:

@@ -108,7 +108,8 @@ class PetrelsADMM(Tracking):
         self,
         n_components: int | str = 2,
         *,
-        forgetting: float = 0.9999,
+        forgetting: Any = "auto",
+        noise: str = "per-feature",
         huber_threshold: float = 0.5,
         threshold: float = 2.5,
         noise_scale: Any = "auto",
@@ -126,6 +127,7 @@ class PetrelsADMM(Tracking):
     ) -> None:
         self.n_components = n_components
         self.forgetting = forgetting
+        self.noise = noise
         self.huber_threshold = huber_threshold
         self.threshold = threshold
         self.noise_scale = noise_scale

@@ -59,7 +59,7 @@ class Alternation:
         """Return the low-rank part of V and its outliers."""
         rng = np.random.default_rng(rng)
         rank = min(n_components, *V.shape)
-        U, noise = robust_init(V, rank, observed, seed=int(rng.integers(2**31)))
+        U, noise, _ = robust_init(V, rank, observed, seed=int(rng.integers(2**31)))
         U, H, R, count, converged = self.improve(V, observed, U, noise)
         beyond = ((0, n_components - rank), (0, 0))
         return Completed(np.pad(U.T, beyond).T, np.pad(H, beyond), R, count, converged)

@@ -1,7 +1,7 @@
 """Learn a subspace from a stream: robust initialisation, tracking, drift and jumps."""
 
 from dataclasses import dataclass
-from math import exp, nan
+from math import exp, log, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from thalweg.trackers.robust_init import robust_basis
 __all__ = [
     "CHECK_EVERY",
     "MAX_ENTRIES",
+    "Challenger",
     "InitSamples",
     "Monitor",
     "OutlierCounts",
@@ -45,6 +46,17 @@ MAX_ENTRIES = 2**22  # entries that are processed at a time, or collected for th
 _INIT_ENTRIES, _INIT_ENTRIES_PER_COMPONENT = 128, 8
 # Factor of the outlier counts at each check: the share is that of about 10 checks, 320 samples.
 _OUTLIER_DECAY = 0.9
+
+# Samples for which two bases are compared after a suspected jump, at least, before the present one
+# stays. benchmark: tracking_hard
+_TRIAL_SAMPLES = 64
+# The new basis replaces the present one if so many of them have clearly smaller residuals, by this
+# ratio. A basis fitted to 150 samples leaves residuals about 1 % larger than the true one, and a
+# jump that matters doubles them. benchmark: tracking_hard
+_TRIAL_QUANTILE, _CLEAR_RATIO = 0.75, 0.8
+# Its residuals are at most this many times those before the jump: bursts of bad samples fit no
+# basis. Safety margin: any value in 1.5..4 gives the same results.
+_LARGEST_RISE = 2.0
 
 _JUMP_TEST = Cusum()
 
@@ -148,15 +160,72 @@ class Monitor(NamedTuple):
         """Return the monitor before the first sample, with an orthonormal basis."""
         return cls(_JUMP_TEST.init(), U, np.zeros(0), np.zeros(0, dtype=np.intp))
 
-    @property
-    def residual(self) -> float:
-        """Geometric mean of the recent median residuals; NaN before the first one."""
-        return exp(self.evidence.level) if self.evidence.n_samples else nan
+    def checked(self, U: Array) -> "Monitor":
+        """Return the monitor after a check, with the angle to the previous subspace."""
+        latest = orthonormal(U)
+        drift = np.append(self.drift, largest_angle(latest, self.basis))[-MAX_HISTORY:]
+        return self._replace(basis=latest, drift=drift)
+
+    def jumped(self, n_samples: int) -> "Monitor":
+        """Return the monitor with one jump more."""
+        return self._replace(jumps=np.append(self.jumps, n_samples)[-MAX_HISTORY:])
 
     @property
     def p_value(self) -> float:
         """Probability of as much evidence of a jump without one."""
         return _JUMP_TEST.p_value(self.evidence)
+
+    @property
+    def residual(self) -> float:
+        """Geometric mean of the recent median residuals; NaN before the first one."""
+        return exp(self.evidence.level) if self.evidence.n_samples else nan
+
+
+class Challenger(NamedTuple):
+    """A basis that is fitted after a suspected jump, and competes with the present one.
+
+    Attributes
+    ----------
+    since : int
+        Number of samples at the suspected jump.
+    level : float
+        Mean logarithm of the median residuals before it.
+    samples : InitSamples
+        Samples that are collected for a robust fit.
+    tracker : NamedTuple or None
+        State of the tracker from the latest fit on; None before the first one.
+    log_errors : array of shape (n, 2)
+        Logarithms of the median residuals of the samples since this fit, with the new basis and
+        with the present one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.tracking import Challenger, InitSamples
+    >>> rival = Challenger(500, -2.0, InitSamples.none(np.eye(3, 2)), None, np.zeros((0, 2)))
+    >>> rival.is_better
+    False
+    >>> rival._replace(log_errors=np.full((64, 2), [-2.0, 0.0])).is_better
+    True
+    """
+
+    since: int
+    level: float
+    samples: InitSamples
+    tracker: Any
+    log_errors: Array
+
+    @property
+    def is_better(self) -> bool:
+        """Whether most samples have clearly smaller residuals, about as small as before the jump.
+
+        Otherwise the samples after the suspected jump fit no subspace, or fit the present one.
+        """
+        if len(self.log_errors) < CHECK_EVERY:
+            return False
+        new, old = self.log_errors.T
+        is_clear = np.quantile(new - old, _TRIAL_QUANTILE) < log(_CLEAR_RATIO)
+        return bool(is_clear and np.median(new) < self.level + log(_LARGEST_RISE))
 
 
 class TrackingState(NamedTuple):
@@ -182,6 +251,8 @@ class TrackingState(NamedTuple):
         Basis at the latest check, under which residuals are counted.
     rank_evidence : RankEvidence or None
         Losses of hidden entries, from which the number of dimensions was chosen.
+    challenger : Challenger or None
+        The competing basis after a suspected jump.
 
     Examples
     --------
@@ -202,6 +273,7 @@ class TrackingState(NamedTuple):
     residual_counts: ResidualCounts
     counting_basis: Array
     rank_evidence: RankEvidence | None = None
+    challenger: Challenger | None = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +283,11 @@ class TrackingLearner:
     The samples go through the tracker in order. A robust initialisation collects samples, and fits
     a robust basis to them each time that their number has doubled, until there are enough. Every 32
     samples the angle to the previous subspace is recorded, and :class:`Cusum` tests for a jump.
+
+    If it suspects one, other bases are fitted to the samples that follow, while the present one
+    goes on, and compared with it on later samples. It was a jump if the residuals of most of them
+    are clearly smaller with a new basis, and about as small as before: neither a burst of bad
+    samples nor a rise of the noise passes this test.
 
     Parameters
     ----------
@@ -224,7 +301,7 @@ class TrackingLearner:
         Number of samples that a robust initialisation collects. With "auto", each feature is
         observed ``128 + 8 K`` times on average.
     on_jump : {"note", "reset"}
-        Whether a jump is only recorded, or also starts a new robust initialisation.
+        Whether a jump is only recorded, or the new basis also replaces the old one.
     auto_rank : bool
         Whether a robust initialisation chooses the number of dimensions by hidden entries.
 
@@ -310,7 +387,7 @@ class TrackingLearner:
         """Return the encoder of samples that are not learned from."""
         return self.tracker.encoder(state.tracker)
 
-    def noise_scale(self, state: TrackingState) -> float | None:
+    def noise_scale(self, state: TrackingState) -> float | Array | None:
         """Return the standard deviation of the noise; None if the tracker does not estimate it."""
         noise_scale_of = getattr(self.tracker, "noise_scale_of", None)
         return None if noise_scale_of is None else noise_scale_of(state.tracker)
@@ -323,40 +400,100 @@ class TrackingLearner:
         n_observed = V.size if observed is None else int(np.count_nonzero(observed))
         n_outliers = int(np.count_nonzero(track.R))
         outliers = state.outliers.added(n_outliers, n_observed, is_check)
-        residual_counts = state.residual_counts
-        evidence = state.rank_evidence
-        if state.init_samples is None:
-            number = state.n_samples // CHECK_EVERY
-            is_sampled = number * CHECK_EVERY >= ALL_COUNTED or len(V) > MANY_FEATURES
-            # a short memory needs all samples
-            is_short = (1.0 - getattr(self.tracker, "forgetting", 1.0)) * ALL_COUNTED > 1.0
-            every = COUNTED_EVERY if is_sampled and not is_short else 1
-            if number % every == 0:
-                residual_counts = self._counted(state, V, track, observed, is_check, every)
-            monitor, has_jumped = _monitored(
-                state.monitor, track.error, tracked.U, n_samples, is_check
-            )
-            is_reset = has_jumped and self.on_jump == "reset"
-            pending = InitSamples.none(tracked.U) if is_reset else None
-        else:
-            pending, monitor = state.init_samples.added(V, observed), state.monitor
-            is_enough = is_check and self._is_enough(pending, tracked.U.shape[1])
-            if is_enough or _has_doubled(state.init_samples, pending):
-                tracked, evidence = self._robust_state(tracked.U, pending, state.seed)
-            if is_enough:
-                residual_counts = self._first_counts(tracked, pending)
-                pending, monitor = None, monitor._replace(basis=orthonormal(tracked.U))
         basis = tracked.U if is_check else state.counting_basis
-        counted = residual_counts, basis
-        return TrackingState(
-            tracked, pending, state.seed, n_samples, outliers, monitor, *counted, evidence
+        after = state._replace(
+            tracker=tracked, n_samples=n_samples, outliers=outliers, counting_basis=basis
         )
+        if state.init_samples is not None:
+            return self._initialised(after, state.init_samples, V, observed, is_check)
+        after = after._replace(residual_counts=self._counted(state, V, track, observed, is_check))
+        evidence, is_suspect = _JUMP_TEST.step(state.monitor.evidence, track.error)
+        monitor = state.monitor._replace(evidence=evidence)
+        if is_check:
+            monitor = monitor.checked(tracked.U)
+        after = after._replace(monitor=monitor)
+        if state.challenger is not None:
+            return self._judged(after, state.challenger, V, observed, track.error)
+        if is_check and is_suspect:
+            level, none = state.monitor.evidence.level, InitSamples.none(tracked.U)
+            challenger = Challenger(n_samples, level, none, None, np.zeros((0, 2)))
+            return after._replace(challenger=challenger)
+        return after
+
+    def _initialised(
+        self,
+        state: TrackingState,
+        samples: InitSamples,
+        V: Array,
+        observed: Mask | None,
+        is_check: bool,
+    ) -> TrackingState:
+        """Return the state with more samples for the robust initialisation, or after it."""
+        pending, tracked = samples.added(V, observed), state.tracker
+        is_enough = is_check and self._is_enough(pending, tracked.U.shape[1])
+        if is_enough or _has_doubled(samples, pending):
+            tracked, evidence = self._robust_state(tracked.U, pending, state.seed)
+            state = state._replace(rank_evidence=evidence)
+        if not is_enough:
+            return state._replace(tracker=tracked, init_samples=pending)
+        return state._replace(
+            tracker=tracked,
+            init_samples=None,
+            monitor=state.monitor._replace(basis=orthonormal(tracked.U)),
+            residual_counts=self._first_counts(tracked, pending),
+            counting_basis=tracked.U,
+        )
+
+    def _judged(
+        self,
+        state: TrackingState,
+        challenger: Challenger,
+        V: Array,
+        observed: Mask | None,
+        errors: Array,
+    ) -> TrackingState:
+        """Return the state after the challenger has seen the same samples as the present basis."""
+        samples, K = challenger.samples.added(V, observed), state.tracker.U.shape[1]
+        tracked, log_errors = challenger.tracker, challenger.log_errors
+        if tracked is not None:
+            tracked, track = self.tracker.step(tracked, V, observed)
+            log_errors = np.vstack([log_errors, _log_errors(track.error, errors)])
+        challenger = challenger._replace(samples=samples, tracker=tracked, log_errors=log_errors)
+        if state.n_samples % CHECK_EVERY:
+            return state._replace(challenger=challenger)
+        monitor = state.monitor._replace(evidence=_JUMP_TEST.init())
+        is_enough = self._is_enough(samples, K)
+        if challenger.is_better:
+            monitor = monitor.jumped(challenger.since)
+            if self.on_jump == "note":
+                return state._replace(monitor=monitor, challenger=None)
+            monitor = monitor._replace(basis=orthonormal(tracked.U))
+            pending = None if is_enough else samples
+            return state._replace(
+                tracker=tracked, monitor=monitor, init_samples=pending, challenger=None
+            )
+        if is_enough and len(log_errors) >= _TRIAL_SAMPLES:
+            return state._replace(monitor=monitor, challenger=None)
+        n, n_before = samples.V.shape[1], challenger.samples.V.shape[1] - V.shape[1]
+        is_due = tracked is None or n.bit_length() > n_before.bit_length()
+        if n >= CHECK_EVERY and is_due:
+            tracked, evidence = self._robust_state(state.tracker.U, samples, state.seed)
+            state = state._replace(rank_evidence=evidence)
+            challenger = challenger._replace(tracker=tracked, log_errors=np.zeros((0, 2)))
+        return state._replace(challenger=challenger)
 
     def residual_counts(self, state: TrackingState) -> ResidualCounts:
         """Return the residuals by size; those of the collected samples during initialisation."""
         if state.init_samples is None:
             return state.residual_counts
         return self._first_counts(state.tracker, state.init_samples)
+
+    def _forgetting(self, state: TrackingState) -> float:
+        """Return the forgetting factor of the tracker, which may follow the stream."""
+        forgetting = getattr(self.tracker, "forgetting", 1.0)
+        if isinstance(forgetting, str):
+            return float(self.tracker.forgetting_of(state.tracker))  # type: ignore[attr-defined]
+        return float(forgetting)
 
     def _counted(
         self,
@@ -365,12 +502,16 @@ class TrackingLearner:
         track: Track,
         observed: Mask | None,
         is_check: bool,
-        every: int,
     ) -> ResidualCounts:
-        """Return the counts with the residuals of a block, one in ``every``."""
-        counts, basis = state.residual_counts, state.counting_basis
-        counts = counts.added_fit(V, basis, track.H, track.R, observed)
-        forgetting = float(getattr(self.tracker, "forgetting", 1.0))
+        """Return the counts with the residuals of a block, of one in several in long streams."""
+        counts, number = state.residual_counts, state.n_samples // CHECK_EVERY
+        forgetting = self._forgetting(state)
+        is_sampled = number * CHECK_EVERY >= ALL_COUNTED or len(V) > MANY_FEATURES
+        is_short = (1.0 - forgetting) * ALL_COUNTED > 1.0  # a short memory needs all samples
+        every = COUNTED_EVERY if is_sampled and not is_short else 1
+        if number % every:
+            return counts
+        counts = counts.added_fit(V, state.counting_basis, track.H, track.R, observed)
         return counts.aged(CHECK_EVERY, forgetting**every) if is_check else counts
 
     def _first_counts(self, tracked: Any, samples: InitSamples) -> ResidualCounts:
@@ -392,8 +533,17 @@ class TrackingLearner:
             evidence = choose_subspace_rank(X, np.random.default_rng(seed))
             K = evidence.chosen
         known = guess if guess.shape[1] == K else None
-        U = robust_basis(V, K, observed, seed=seed, guess=known)
-        return self.tracker.step(self.tracker.init(U), V, observed)[0], evidence
+        state = self._robust_init(V, K, observed, seed, known)
+        return self.tracker.step(state, V, observed)[0], evidence
+
+    def _robust_init(
+        self, V: Array, K: int, observed: Mask, seed: int, guess: Array | None
+    ) -> Any:
+        """Return the state before the first sample, from a robust fit to some samples."""
+        robust_init = getattr(self.tracker, "robust_init", None)
+        if robust_init is not None:
+            return robust_init(V, K, observed, seed, guess)
+        return self.tracker.init(robust_basis(V, K, observed, seed=seed, guess=guess))
 
     def _is_enough(self, pending: InitSamples, K: int) -> bool:
         """Return whether the collected samples are enough for a robust initialisation."""
@@ -406,19 +556,11 @@ class TrackingLearner:
         return n_useful >= n_needed or pending.V.size >= MAX_ENTRIES
 
 
-def _monitored(
-    monitor: Monitor, errors: Array, U: Array, n_samples: int, is_check: bool
-) -> tuple[Monitor, bool]:
-    """Return drift and jumps after more samples, and whether a jump was detected."""
-    evidence, has_jumped = _JUMP_TEST.step(monitor.evidence, errors)
-    _, basis, drift, jumps = monitor
-    if not is_check:
-        return Monitor(evidence, basis, drift, jumps), False
-    latest = orthonormal(U)
-    drift = np.append(drift, largest_angle(latest, basis))[-MAX_HISTORY:]
-    if has_jumped:
-        evidence, jumps = _JUMP_TEST.init(), np.append(jumps, n_samples)[-MAX_HISTORY:]
-    return Monitor(evidence, latest, drift, jumps), has_jumped
+def _log_errors(new: Array, old: Array) -> Array:
+    """Return the logarithms of the samples' median residuals that are known and positive."""
+    known = (new > 0.0) & (old > 0.0)  # False for NaN
+    pairs: Array = np.log(np.column_stack([new[known], old[known]]))
+    return pairs
 
 
 def _has_doubled(before: InitSamples, after: InitSamples) -> bool:

@@ -1,7 +1,7 @@
 """Recursive least squares for the rows of a basis, each with a matrix of its own."""
 
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ __all__ = [
     "check_row_update",
     "init_rows",
     "row_update",
+    "step_settings",
 ]
 
 # Sine of the angle between sample and subspace above which eta of [T] (26) is 1.
@@ -60,9 +61,8 @@ def check_forgetting(forgetting: float) -> None:
         )
 
 
-def check_row_update(forgetting: float, step_size: str, ridge: float) -> None:
+def check_row_update(step_size: str, ridge: float) -> None:
     """Raise unless the parameters of the recursion are valid."""
-    check_forgetting(forgetting)
     if step_size not in _STEP_SIZES:
         raise ParameterError(
             f"step_size must be one of {', '.join(map(repr, _STEP_SIZES))}, got {step_size!r}. "
@@ -73,10 +73,10 @@ def check_row_update(forgetting: float, step_size: str, ridge: float) -> None:
 
 def row_update(forgetting: float, step_size: str, ridge: float) -> RowUpdate:
     """Return the settings of the recursion for the compiled loops."""
+    return RowUpdate(forgetting=forgetting, ridge=ridge, **step_settings(step_size))
+
+
+def step_settings(step_size: str) -> dict[str, Any]:
+    """Return the settings of the compiled loops that a kind of step has."""
     sine, scales_forgetting = _STEP_SIZES[step_size]
-    return RowUpdate(
-        forgetting=forgetting,
-        ridge=ridge,
-        adaptive_sine=sine,
-        scales_forgetting=scales_forgetting,
-    )
+    return {"adaptive_sine": sine, "scales_forgetting": scales_forgetting}

@@ -13,6 +13,7 @@ from thalweg.encoders.least_squares import LeastSquares
 from thalweg.trackers import Track
 from thalweg.trackers._row_least_squares import (
     RowState,
+    check_forgetting,
     check_row_update,
     init_rows,
     row_update,
@@ -62,7 +63,8 @@ class PetrelsTracker:
     name: ClassVar[str] = "petrels"
 
     def __post_init__(self) -> None:
-        check_row_update(self.forgetting, self.step_size, self.ridge)
+        check_forgetting(self.forgetting)
+        check_row_update(self.step_size, self.ridge)
 
     def init(self, U: Array) -> RowState:
         """Return the state before the first sample, with the basis U."""

@@ -1,10 +1,12 @@
 """PETRELS-ADMM: reject outliers, then recursive least squares on the entries kept."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, sqrt
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg import _native
 from thalweg._checks import require_positive
@@ -13,10 +15,26 @@ from thalweg._typing import Array, Mask
 from thalweg.encoders.outlier_rejection import OutlierRejection
 from thalweg.errors import ParameterError
 from thalweg.trackers import Track
-from thalweg.trackers._row_least_squares import check_row_update, init_rows, row_update
+from thalweg.trackers._row_least_squares import (
+    check_forgetting,
+    check_row_update,
+    init_rows,
+    step_settings,
+)
+from thalweg.trackers.adaptive_memory import AdaptiveMemory
+from thalweg.trackers.feature_scales import FeatureScales
 from thalweg.trackers.noise_scale import truncated_variance
+from thalweg.trackers.robust_init import robust_basis, robust_init
 
-__all__ = ["PetrelsADMMTracker", "RejectionState", "RejectionStatistics"]
+__all__ = ["PetrelsADMMTracker", "RejectionState", "RejectionStatistics", "Repeats"]
+
+# Samples between two updates of the features' scales and of the forgetting factor, counted from
+# the first sample, so that the result does not depend on how the stream is split into calls.
+_CHECK_EVERY = 32
+# Repeats of a value after which a feature that has varied before is stuck. Safety margin: any value
+# in 8..32 gives the same results.
+_STUCK_RUN = 16
+_RELEASED = 2  # variation of a feature after many repeats
 
 
 class RejectionStatistics(NamedTuple):
@@ -40,6 +58,7 @@ class RejectionStatistics(NamedTuple):
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import NDArray
     >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
     >>> PetrelsADMMTracker(noise_scale=0.5).init(np.eye(3, 2)).statistics.variance
     0.25
@@ -53,30 +72,85 @@ class RejectionStatistics(NamedTuple):
     first_scales: Array
 
 
+class Repeats(NamedTuple):
+    """Repeated values of the features, by which stuck sensors are recognised.
+
+    Attributes
+    ----------
+    last : array of shape (F,)
+        Latest observed values.
+    run : array of int32 of shape (F,)
+        Number of their repeats, up to a limit.
+    variation : array of int8 of shape (F,)
+        -1 if the feature has no value yet, 0 if it has never varied, 1 if it has, 2 if it has since
+        the last check, after many repeats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    from numpy.typing import NDArray
+    >>> from thalweg.trackers.petrels_admm import Repeats
+    >>> Repeats.none(2, np.float64).run
+    array([0, 0], dtype=int32)
+    """
+
+    last: Array
+    run: NDArray[np.int32]
+    variation: NDArray[np.int8]
+
+    @classmethod
+    def none(cls, F: int, dtype: np.typing.DTypeLike) -> "Repeats":
+        """Return the state before the first sample."""
+        return cls(np.zeros(F, dtype), np.zeros(F, np.int32), np.full(F, -1, np.int8))
+
+    def copy(self) -> "Repeats":
+        """Return a copy, for the compiled loop to change."""
+        return Repeats(self.last.copy(), self.run.copy(), self.variation.copy())
+
+
 class RejectionState(NamedTuple):
     """A basis, the second moments of its rows, and the noise.
 
     Attributes
     ----------
-    U : array of shape (F, K)
-        Basis; it need not be orthonormal.
+    W : array of shape (F, K)
+        Basis divided by the relative noise scales of the features.
     D, L : arrays
         LDL' factors of the rows' matrices of second moments, in blocks of rows.
     statistics : RejectionStatistics
-        Noise scale, and typical sizes of codes.
+        Common noise scale, and typical sizes of codes.
+    scales : FeatureScales
+        Noise scales of the features, relative to the common one.
+    memory : AdaptiveMemory
+        The forgetting factor, if it is adaptive.
+    repeats : Repeats
+        Repeated values.
+    n_pending : int
+        Number of samples with observed entries since the last check.
 
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import NDArray
     >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
     >>> PetrelsADMMTracker().init(np.eye(3, 2)).U.shape
     (3, 2)
     """
 
-    U: Array
+    W: Array
     D: Array
     L: Array
     statistics: RejectionStatistics
+    scales: FeatureScales
+    memory: AdaptiveMemory
+    repeats: Repeats
+    n_pending: int
+
+    @property
+    def U(self) -> Array:  # noqa: N802
+        """The basis; it need not be orthonormal."""
+        basis: Array = self.W * self.scales.scale[:, None]
+        return basis
 
 
 @dataclass(frozen=True)
@@ -96,12 +170,16 @@ class PetrelsADMMTracker:
 
     Parameters
     ----------
-    forgetting : float
-        Factor by which each sample multiplies the weights of all earlier ones.
+    forgetting : float or "auto"
+        Factor by which each sample multiplies the weights of all earlier ones; "auto" follows the
+        drift of the subspace, see :class:`thalweg.trackers.adaptive_memory.AdaptiveMemory`.
     step_size : {"full", "adaptive", "forgetting"}
         See :class:`thalweg.trackers.petrels.PetrelsTracker`.
     ridge : float
         Weight of the first basis, in samples of the norm of the first one: alpha / 2 of [T] (23).
+    noise : {"per-feature", "common"}
+        Whether each feature has a noise scale of its own, by which the fit and the recursion weigh
+        it, see :class:`thalweg.trackers.feature_scales.FeatureScales`.
     huber_threshold : float
         Threshold of Huber's function in the robust fit, which is the weight of |s|_1, in noise
         scales.
@@ -117,6 +195,7 @@ class PetrelsADMMTracker:
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import NDArray
     >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
     >>> rng = np.random.default_rng(0)
     >>> V = np.outer(np.ones(20), rng.normal(size=300)) + 0.01 * rng.normal(size=(20, 300))
@@ -127,9 +206,10 @@ class PetrelsADMMTracker:
     True
     """
 
-    forgetting: float = 0.9999
+    forgetting: float | str = "auto"
     step_size: str = "full"
     ridge: float = 1.0
+    noise: str = "per-feature"
     huber_threshold: float = 0.5  # benchmark: tracking_corruption
     threshold: float = 2.5  # benchmark: tracking_corruption
     noise_scale: float | str = "auto"
@@ -138,7 +218,14 @@ class PetrelsADMMTracker:
     name: ClassVar[str] = "petrels-admm"
 
     def __post_init__(self) -> None:
-        check_row_update(self.forgetting, self.step_size, self.ridge)
+        if self.forgetting != "auto":
+            check_forgetting(self.forgetting)  # type: ignore[arg-type]
+        check_row_update(self.step_size, self.ridge)
+        if self.noise not in ("per-feature", "common"):
+            raise ParameterError(
+                f"noise must be 'per-feature' or 'common', got {self.noise!r}. "
+                "Use one of these names."
+            )
         require_positive(
             huber_threshold=self.huber_threshold, threshold=self.threshold, memory=self.memory
         )
@@ -149,53 +236,163 @@ class PetrelsADMMTracker:
                 f"solver must be 'fast' or 'admm', got {self.solver!r}. Use one of these names."
             )
 
-    def init(self, U: Array) -> RejectionState:
-        """Return the state before the first sample, with the basis U."""
+    def init(self, U: Array, scales: FeatureScales | None = None) -> RejectionState:
+        """Return the state before the first sample, with the basis U and scales of the features."""
+        F = len(U)
         variance, weight = 0.0, 0.0
         if not isinstance(self.noise_scale, str):
             variance, weight = float(self.noise_scale) ** 2, inf
         first_scales = np.zeros(_native.WARM_UP_SAMPLES)
         statistics = RejectionStatistics(variance, weight, 0.0, 0.0, 0.0, first_scales)
-        return RejectionState(*init_rows(U), statistics)
+        scales = FeatureScales.equal(F, U.dtype) if scales is None else scales
+        rows = init_rows(U / scales.scale[:, None])
+        memory, repeats = AdaptiveMemory.longest(rows.U), Repeats.none(F, U.dtype)
+        return RejectionState(*rows, statistics, scales, memory, repeats, 0)
+
+    def robust_init(
+        self, V: Array, K: int, observed: Mask, seed: int, guess: Array | None
+    ) -> RejectionState:
+        """Return the state before the first sample, from a robust fit to some samples."""
+        if self.noise == "common":
+            return self.init(robust_basis(V, K, observed, seed=seed, guess=guess))
+        found = robust_init(V, K, observed, seed=seed, guess=guess, per_feature=True)
+        return self.init(found.U, found.scales)
 
     def step(
         self, state: RejectionState, V: Array, observed: Mask | None = None
     ) -> tuple[RejectionState, Track]:
         """Return the state after the columns of V, and their codes and outliers."""
-        X, mask = as_rows(V, observed, state.U.dtype)
-        U, D, L = pack_rows(state.U), aligned_copy(state.D), aligned_copy(state.L)
+        X, mask = as_rows(V, observed, state.W.dtype)
+        tracks, start, n_before = [], 0, np.cumsum(mask.any(axis=1))
+        while start < len(X):
+            wanted = _CHECK_EVERY - state.n_pending + (n_before[start - 1] if start else 0)
+            stop = min(len(X), int(np.searchsorted(n_before, wanted)) + 1)
+            state, track = self._step(state, X[start:stop], mask[start:stop])
+            tracks.append(track)
+            start = stop
+        if len(tracks) == 1:
+            return state, tracks[0]
+        return state, Track(
+            np.hstack([np.empty((state.W.shape[1], 0), X.dtype), *(track.H for track in tracks)]),
+            np.hstack([np.empty((X.shape[1], 0), X.dtype), *(track.R for track in tracks)]),
+            np.hstack([np.empty(0), *(track.error for track in tracks)]),
+        )
+
+    def _step(self, state: RejectionState, X: Array, mask: Mask) -> tuple[RejectionState, Track]:
+        """Follow samples up to the next check."""
+        scale, memory, repeats = state.scales.scale, state.memory, state.repeats.copy()
+        learned = mask.copy()
+        _native.mask_stuck(X, learned, repeats.last, repeats.run, repeats.variation, _STUCK_RUN)
+        W, D, L = pack_rows(state.W), aligned_copy(state.D), aligned_copy(state.L)
         statistics = state.statistics._replace(first_scales=state.statistics.first_scales.copy())
-        H, R = np.empty((len(X), U.shape[1]), dtype=U.dtype), np.empty_like(X)
+        scales = state.scales._replace(counts=state.scales.counts.copy())
+        memory = memory._replace(
+            pair_sums=memory.pair_sums.copy(),
+            last_residual=memory.last_residual.copy(),
+            last_codes=memory.last_codes.copy(),
+        )
+        H, R = np.empty((len(X), W.shape[1]), dtype=W.dtype), np.empty_like(X)
         error = np.empty(len(X))
         numbers = _native.track_with_rejection(
-            X, mask, (U, D, L), statistics, self._row_update, self._rejection, (H, R, error)
+            X / scale,
+            learned,
+            (W, D, L),
+            statistics,
+            self._row_update(memory),
+            self._rejection,
+            (H, R, error),
+            (scales.limits, scales.counts, *memory[-2:], memory.pair_sums),
         )
-        basis = unpack_rows(U, X.shape[1])
+        R *= scale
         statistics = RejectionStatistics._make((*numbers, statistics.first_scales))
-        return RejectionState(basis, D, L, statistics), Track(H.T, R.T, error)
+        after = RejectionState(
+            unpack_rows(W, X.shape[1]),
+            D,
+            L,
+            statistics,
+            scales,
+            memory,
+            repeats,
+            state.n_pending + int(np.count_nonzero(mask.any(axis=1))),
+        )
+        if after.n_pending == _CHECK_EVERY:
+            after = self._checked(after)
+        if (stuck := mask & ~learned).any():
+            residual = X - H @ state.U.T
+            beyond = np.abs(residual) > self.threshold * sqrt(statistics.variance) * scale
+            R = np.where(stuck & beyond, residual, R)
+        return after, Track(H.T, R.T, error)
+
+    def _checked(self, state: RejectionState) -> RejectionState:
+        """Return the state with new scales of the features, and a new forgetting factor.
+
+        A row is divided by the scale of its feature, and the weight of all its samples is relative
+        to that of the next one.
+        """
+        F, K = state.W.shape
+        state, memory = state._replace(n_pending=0), state.memory
+        if self.forgetting == "auto":
+            memory = memory.updated(state.W, _CHECK_EVERY)
+        if self.noise == "common":
+            return state._replace(memory=memory._replace(basis=state.W))
+        scales, variation = (
+            state.scales.updated(state.W, self.threshold, state.memory.pair_sums[0]),
+            state.repeats.variation,
+        )
+        released = variation == _RELEASED
+        if released.any():
+            scales = scales.restarted(released, self._typical_size(state))
+            repeats = state.repeats._replace(variation=np.minimum(variation, 1).astype(np.int8))
+            state = state._replace(repeats=repeats)
+        ratio = state.scales.scale / scales.scale
+        W, D = state.W * ratio[:, None], unpack_rows(state.D, F) / np.square(ratio)[:, None]
+        if released.any():
+            W[released], D[released] = 0.0, state.statistics.code_size / K
+        memory = memory._replace(basis=W)
+        return state._replace(W=W, D=pack_rows(D), scales=scales, memory=memory)
+
+    def _typical_size(self, state: RejectionState) -> float:
+        """Return the typical root mean square of an entry, in units of the common noise scale."""
+        variance, code_size = state.statistics.variance, state.statistics.code_size
+        energy = float(np.median(np.square(state.U).sum(axis=1))) * code_size / state.W.shape[1]
+        return sqrt(1.0 + energy / variance) if variance > 0.0 else 1.0
 
     def encoder(self, state: RejectionState) -> OutlierRejection:
-        """Return the robust fit with rejection, at the noise scale of the state."""
+        """Return the robust fit with rejection, at the noise scales of the state."""
         return self.rejection(
-            state.statistics.variance, state.statistics.code_size, state.U.shape[1]
+            state.statistics.variance,
+            state.statistics.code_size,
+            state.W.shape[1],
+            None if self.noise == "common" else state.scales.scale,
         )
 
-    def rejection(self, variance: float, code_size: float, n_codes: int) -> OutlierRejection:
+    def rejection(
+        self, variance: float, code_size: float, n_codes: int, scales: Array | None = None
+    ) -> OutlierRejection:
         """Return the robust fit with rejection, at a variance of the noise and a typical |h|^2."""
         precision = variance * n_codes / code_size if code_size > 0.0 else 0.0
         return OutlierRejection(
-            sqrt(variance), precision, self.huber_threshold, self.threshold, self.solver
+            sqrt(variance), precision, self.huber_threshold, self.threshold, self.solver, scales
         )
 
-    def noise_scale_of(self, state: RejectionState) -> float:
-        """Return the standard deviation of the noise."""
-        return sqrt(state.statistics.variance)
+    def forgetting_of(self, state: RejectionState) -> float:
+        """Return the forgetting factor in use."""
+        return state.memory.forgetting if isinstance(self.forgetting, str) else self.forgetting
 
-    @property
-    def _row_update(self) -> _native.RowUpdate:
-        return row_update(self.forgetting, self.step_size, self.ridge)
+    def noise_scale_of(self, state: RejectionState) -> float | Array:
+        """Return the standard deviation of the noise, common or of each feature."""
+        common = sqrt(state.statistics.variance)
+        return common if self.noise == "common" else common * state.scales.scale
 
-    @property
+    def _row_update(self, memory: AdaptiveMemory) -> _native.RowUpdate:
+        factor = memory.forgetting if isinstance(self.forgetting, str) else self.forgetting
+        return _native.RowUpdate(forgetting=factor, ridge=self.ridge, **self._step_settings)
+
+    @cached_property
+    def _step_settings(self) -> dict[str, Any]:
+        return step_settings(self.step_size)
+
+    @cached_property
     def _rejection(self) -> _native.RejectionSettings:
         return _native.RejectionSettings(
             huber_threshold=self.huber_threshold,

@@ -92,7 +92,7 @@ class PetrelsCFARTracker:
         """Return the robust fit with rejection, at the noise scale of the reference cells."""
         return self._tracker.encoder(state)
 
-    def noise_scale_of(self, state: RejectionState) -> float:
+    def noise_scale_of(self, state: RejectionState) -> float | Array:
         """Return the standard deviation of the noise, from the reference cells."""
         return self._tracker.noise_scale_of(state)
 
@@ -101,6 +101,7 @@ class PetrelsCFARTracker:
         return PetrelsADMMTracker(
             forgetting=self.forgetting,
             ridge=self.ridge,
+            noise="common",
             huber_threshold=_HUBER_THRESHOLD,
             threshold=self.threshold,
             memory=self.window,

@@ -7,8 +7,10 @@ import numpy as np
 from thalweg import _native
 from thalweg._linalg import pack_rows
 from thalweg._typing import Array, Mask
+from thalweg.encoders.outlier_rejection import OutlierRejection
 from thalweg.trackers._least_absolute_residuals import least_absolute_residuals
 from thalweg.trackers._probabilistic_pca import probable_codes
+from thalweg.trackers.feature_scales import FeatureScales, leverages, observed_medians
 from thalweg.trackers.noise_scale import truncated_noise_scale
 
 __all__ = ["RobustInit", "robust_basis", "robust_init"]
@@ -17,6 +19,7 @@ __all__ = ["RobustInit", "robust_basis", "robust_init"]
 _N_GUESSES = 2
 _MAX_ITERATIONS = 15  # of alternating fits by least absolute values
 _REFINING_ITERATIONS = 10  # with rejection of outliers
+_SCALE_FITS = 3  # of all features, in units of their sizes, and twice of their noise
 _HUBER_STEPS = 6  # of each fit, which is a warm start of the next one
 _RELATIVE_DECREASE = 1e-3  # of the loss, or of the noise scale, below which iterations stop
 _MAX_FEATURES = 512  # more features are only fitted at the end, to bound the time
@@ -35,6 +38,7 @@ _RELATIVE_HUBER_THRESHOLD = 1e-2
 # Observed entries per code below which samples do not determine their codes well.
 # benchmark: tracking_gaps
 _FEW_ENTRIES_PER_CODE = 4
+_LEAST_SPARE = 0.1  # share of the noise that a fit leaves at least. Safety margin.
 _THRESHOLD = 2.5  # noise scales beyond which an entry is an outlier; as in PETRELS-ADMM
 
 
@@ -47,6 +51,8 @@ class RobustInit(NamedTuple):
         Basis with orthonormal columns.
     noise_scale : float
         Standard deviation of the noise.
+    scales : FeatureScales or None
+        Noise scales of the features, relative to ``noise_scale``; None if they are equal.
 
     Examples
     --------
@@ -58,6 +64,7 @@ class RobustInit(NamedTuple):
 
     U: Array
     noise_scale: float
+    scales: FeatureScales | None = None
 
 
 class _Data(NamedTuple):
@@ -121,7 +128,13 @@ def robust_basis(
 
 
 def robust_init(
-    V: Array, K: int, observed: Mask | None = None, *, seed: int = 0, guess: Array | None = None
+    V: Array,
+    K: int,
+    observed: Mask | None = None,
+    *,
+    seed: int = 0,
+    guess: Array | None = None,
+    per_feature: bool = False,
 ) -> RobustInit:
     """Compute the basis of :func:`robust_basis`, and the noise scale.
 
@@ -129,6 +142,11 @@ def robust_init(
     ----------
     V, K, observed, seed, guess
         As in :func:`robust_basis`.
+    per_feature : bool
+        Whether each feature has a noise scale of its own. Then the features are first divided by
+        the median of their moduli, and then by the noise scales that a fit leaves. Samples that are
+        larger than most are divided by their size. So neither large features nor large samples
+        have more influence than others.
 
     Returns
     -------
@@ -145,6 +163,8 @@ def robust_init(
     >>> bool(0.09 < robust_init(V, 1).noise_scale < 0.11)
     True
     """
+    if per_feature:
+        return _init_with_scales(V, K, observed, seed, guess)
     rng = np.random.default_rng(seed)
     X = V.T.astype(np.float64)
     mask = np.ones(X.shape, dtype=np.bool_) if observed is None else observed.T
@@ -162,6 +182,57 @@ def robust_init(
     inliers = mask & (np.abs(X - H @ U.T) <= _THRESHOLD * noise_scale)
     U = _huber_fit(X.T, inliers.T, H, np.inf)
     return RobustInit(_completed_basis(U, K, rng).astype(V.dtype), noise_scale)
+
+
+def _init_with_scales(
+    V: Array, K: int, observed: Mask | None, seed: int, guess: Array | None
+) -> RobustInit:
+    """Return the basis and the noise scales of the features, by fits to features in two units."""
+    mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
+    V64 = np.where(mask, V, 0.0).astype(np.float64)
+    counts, sizes = mask.sum(axis=1), observed_medians(np.abs(V64.T), mask.T)
+    if not sizes.any():
+        return robust_init(V, K, observed, seed=seed, guess=guess)._replace(
+            scales=FeatureScales.equal(len(V), V.dtype)
+        )
+    typical = float(np.median(sizes[sizes > 0.0]))
+    constant = _constant_features(V64, mask)
+    varying = mask & ~constant[:, None]
+    per_sample = mask.sum(axis=0)
+    rich = mask & (per_sample >= _FEW_ENTRIES_PER_CODE * K)  # others tell little of the noise
+    share = float(per_sample[per_sample > 0].mean()) / len(V)
+    scale: Array = np.where(sizes > 0.0, sizes, typical)
+    start = None if guess is None else guess / scale[:, None]
+    lengths = observed_medians(np.abs(V64 / scale[:, None]), mask)
+    usual = lengths[lengths > 0.0]  # none if most entries are zero
+    lengths = np.maximum(lengths, float(np.median(usual)) if usual.size else 1.0)
+    for _ in range(_SCALE_FITS):
+        relative = V64 / scale[:, None] / lengths
+        found = robust_init(relative, K, varying, seed=seed, guess=start)
+        H = OutlierRejection(found.noise_scale).encode(relative, found.U, observed=varying).H.T
+        threshold = _THRESHOLD * found.noise_scale or _RELATIVE_HUBER_THRESHOLD
+        W = _huber_fit(relative, mask, H, threshold)
+        residual = np.abs(relative - W @ H.T) * scale[:, None] * lengths
+        spare = (1.0 - leverages(W, share)) * (1.0 - K / np.maximum(counts, K + 1))
+        noise = observed_medians(residual.T, rich.T) / np.sqrt(np.maximum(spare, _LEAST_SPARE))
+        # A constant feature tells nothing of its noise: its typical size is an upper bound.
+        noise = np.where(constant, np.maximum(noise, typical), noise)
+        known = noise > 0.0
+        common = float(np.median(noise[known])) if known.any() else typical
+        scales = FeatureScales.estimated(
+            np.where(known, noise, common), np.where(known, rich.sum(axis=1), 0.0), V.dtype
+        )
+        U, scale = W * scale[:, None], scales.scale.astype(np.float64) * common
+        start = U / scale[:, None]
+    return RobustInit(U.astype(V.dtype), common, scales)
+
+
+def _constant_features(V: Array, observed: Mask) -> Mask:
+    """Return which features have one value only."""
+    largest = np.where(observed, V, -np.inf).max(axis=1, initial=-np.inf)
+    smallest = np.where(observed, V, np.inf).min(axis=1, initial=np.inf)
+    constant: Mask = largest <= smallest
+    return constant
 
 
 def _robust_codes(data: _Data, K: int, rng: np.random.Generator, guess: Array | None) -> Array:

@@ -8,6 +8,7 @@
 #include "kernels/entries.hpp"
 #include "kernels/huber_threshold.hpp"
 #include "kernels/residual_counts.hpp"
+#include "kernels/stuck.hpp"
 #include "support/target.hpp"
 
 namespace thalweg {
@@ -65,6 +66,25 @@ void bind(nb::module_& m) {
         exact("X"), exact("observed").none(), exact("predicted"), exact("H"), exact("R"),
         exact("prediction_variance"), exact("first"), exact("counts"), "weight"_a, Released(),
         "Add the standardised residuals of fitted samples to counts by size, in place.");
+    m.def(
+        "mask_stuck",
+        [](Array2<const T> X, Array2<bool> observed, Array1<T> last, Array1<std::int32_t> run,
+           Array1<std::int8_t> variation, Index min_run) {
+            const size_t F = X.shape(1);
+            require_shapes(observed.shape(0) == X.shape(0) && observed.shape(1) == F &&
+                               last.shape(0) == F && run.shape(0) == F && variation.shape(0) == F,
+                           "X and observed (n, F), last, run and variation (F,) must fit.");
+            on_target([&]<class Target>() {
+                StuckKernels<Target, T>::mask_stuck(
+                    view(X), view(observed), {view(last), view(run), view(variation)}, min_run);
+            });
+        },
+        exact("X"), exact("observed"), exact("last"), exact("run"), exact("variation"), "min_run"_a,
+        Released(),
+        "Remove the entries of stuck features from `observed`; all arrays but X are changed.\n\n"
+        "A feature is stuck if it has varied before and repeats a value min_run times. variation\n"
+        "is -1 for features without a value, 0 for those that never varied, 1 for others, and 2\n"
+        "for those that have varied for the first time after so many repeats.");
 }
 
 }  // namespace

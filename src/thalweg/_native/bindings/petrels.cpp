@@ -56,6 +56,22 @@ RowFactors<T> factors_of(const FactorArrays<T>& arrays) {
 }
 
 template <class T>
+using FeatureArrays =
+    std::tuple<Array1<const T>, Array2<T>, Array1<T>, Array1<T>, Array1<double>>;
+
+template <class T>
+FeatureStatistics<T> features_of(const FeatureArrays<T>& arrays, Index F, Index K) {
+    const auto& [limits, counts, residual, codes, pair_sums] = arrays;
+    const FeatureStatistics<T> features{view(limits), view(counts), view(residual), view(codes),
+                                        view(pair_sums)};
+    require_shapes(features.limits.size == F && features.counts.rows == 3 &&
+                       features.counts.cols == F && features.last_residual.size == F &&
+                       features.last_codes.size == K && features.pair_sums.size == 6,
+                   "features must have the shapes (F,), (3, F), (F,), (K,) and (6,).");
+    return features;
+}
+
+template <class T>
 void bind_codes(nb::module_& m) {
     m.def(
         "least_squares_codes",
@@ -173,7 +189,7 @@ void bind_tracking(nb::module_& m) {
         [](Array2<const T> X, Array2<const bool> observed, FactorArrays<T> rows,
            StatisticsArrays statistics, const RowUpdate& row_update,
            const RejectionSettings& rejection,
-           std::tuple<Array2<T>, Array2<T>, Array1<double>> track) {
+           std::tuple<Array2<T>, Array2<T>, Array1<double>> track, FeatureArrays<T> features) {
             const auto& [H, R, error] = track;
             const auto& [variance, weight, n_samples, code_size, kept_share, scales] = statistics;
             const RowFactors<T> factors = factors_of(rows);
@@ -183,20 +199,23 @@ void bind_tracking(nb::module_& m) {
             require_size(view(error).size, samples.X.rows);
             require_shapes(view(scales).size == warm_up_samples && n_samples >= 0.0,
                            "Statistics must have WARM_UP_SAMPLES noise scales.");
+            const FeatureStatistics<T> of_features =
+                features_of<T>(features, samples.X.cols, factors.U.rows);
             RejectionStatistics now{variance,  weight,     n_samples,
                                     code_size, kept_share, view(scales)};
             on_target([&]<class Target>() {
                 PetrelsKernels<Target, T>::track_with_rejection(
                     samples, factors, now, row_update, rejection,
-                    RejectionTrack<T>{view(H), view(R), view(error)});
+                    RejectionTrack<T>{view(H), view(R), view(error)}, of_features);
             });
             return std::make_tuple(now.variance, now.weight, now.n_samples, now.code_size,
                                    now.kept_share);
         },
         exact("X"), exact("observed"), exact("rows"), exact("statistics"), "row_update"_a,
-        "rejection"_a, exact("track"), Released(),
+        "rejection"_a, exact("track"), exact("features"), Released(),
         "Follow the rows of X in order without outliers; return the first five statistics.\n\n"
-        "Rows (U, D, L), the first noise scales and the track (H, R, error) are changed.");
+        "Rows (U, D, L), the first noise scales, the track (H, R, error), and of the features\n"
+        "(limits, counts, last residual, last codes, pair sums) all but the limits are changed.");
 }
 
 void bind_settings(nb::module_& m) {

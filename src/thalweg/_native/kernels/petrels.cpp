@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/feature_statistics.hpp"
 #include "kernels/noise_statistics.hpp"
 #include "kernels/rejection.hpp"
 #include "kernels/rls.hpp"
@@ -173,7 +174,8 @@ void PetrelsKernels<Target, T>::track_with_rejection(Samples<T> samples, RowFact
                                                      RejectionStatistics& statistics,
                                                      const RowUpdate& row_update,
                                                      const RejectionSettings& settings,
-                                                     RejectionTrack<T> track) {
+                                                     RejectionTrack<T> track,
+                                                     FeatureStatistics<T> features) {
     const Cube<const T> U = rows.U;
     const Index n = U.size * U.cols, K = U.rows;
     ObservedEntries<T> entries(U);
@@ -211,6 +213,8 @@ void PetrelsKernels<Target, T>::track_with_rejection(Samples<T> samples, RowFact
             .clean = entries.scatter(rejection.kept(), marks.vector()),
             .squares = squares,
             .typical_size = statistics.code_size};
+        if (fit.spare >= min_spare_per_code * K)
+            add_sample<T>(features, samples.observed[t], clean, noise.scale);
         const Extent moved = recursion.learn(clean);
         if (moved.longest > 0.0) basis.extent = moved;
     }

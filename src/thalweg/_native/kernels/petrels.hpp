@@ -45,7 +45,8 @@ struct PetrelsKernels {
     /// Follow samples in order; reject the entries that do not fit, and learn from the others.
     static void track_with_rejection(Samples<T> samples, RowFactors<T> rows,
                                      RejectionStatistics& statistics, const RowUpdate& row_update,
-                                     const RejectionSettings& settings, RejectionTrack<T> track);
+                                     const RejectionSettings& settings, RejectionTrack<T> track,
+                                     FeatureStatistics<T> features);
 };
 
 }  // namespace thalweg

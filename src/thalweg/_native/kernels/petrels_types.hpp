@@ -89,6 +89,16 @@ struct RejectionTrack {
     Vector<double> error;
 };
 
+/// Statistics of the features, and of successive samples, that the basis has learned from.
+template <class T>
+struct FeatureStatistics {
+    Vector<const T> limits;   // moduli of residuals, in noise scales, which half of them exceed
+    Matrix<T> counts;         // rows: observed entries, those kept, and kept ones beyond the limit
+    Vector<T> last_residual;  // of the latest sample; 0 at entries that were not kept
+    Vector<T> last_codes;
+    Vector<double> pair_sums;  // of cosines of successive samples, see add_sample
+};
+
 /// Approximate robust fits: codes after the last step, residuals and Gram matrices before it.
 template <class T>
 struct ApproximateFits {

@@ -1,0 +1,229 @@
+"""A noise scale for each feature, estimated while streaming."""
+
+from functools import lru_cache
+from math import erf, exp, log, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import erfinv
+
+from thalweg._constants import MAD_TO_STANDARD_DEVIATION
+from thalweg._typing import Array, Mask
+
+__all__ = ["FeatureScales", "leverages", "observed_medians", "shrunken_scales"]
+
+# Observations that the estimate of a scale remembers. A sensor that fails for 500 samples changes
+# its scale by less than 20 %. benchmark: tracking_hard
+_MEMORY = 2000.0
+# If fewer of the kept residuals than this share exceed their median, the scale is far too large,
+# and the estimate forgets half of what it rests on. Of 16 residuals so few have a chance of 0.2 %.
+_SURPRISING_SHARE, _SURPRISING_COUNT = 0.15, 16
+# Observations to which the estimate forgets at most: with as many, its error is 20 %.
+_SHORTEST_MEMORY = 32.0
+# Smallest scale, as a share of the typical one: a component that follows one feature exactly would
+# make its scale vanish. Safety margin: any value in 1e-3..0.05 gives the same results.
+_SMALLEST_SCALE = 1.0 / 32.0
+# Smallest share of the noise that a fit leaves in the residual of a feature. Safety margin.
+_SMALLEST_SHARE = 0.1
+
+
+class FeatureScales(NamedTuple):
+    """Noise scales of the features, relative to the common noise scale of a stream.
+
+    The scale of a feature is the one that half of its residuals exceed, as a multiple of the
+    median for standard normal noise. Counts of the residuals beyond the present median move it:
+    they do not depend on the size of outliers, nor on the order of the samples. Residuals that were
+    rejected count as beyond the median if they are the majority, so that a scale which rejects too
+    much grows.
+
+    Estimates from few observations are shrunk to the median of all features, by as much as the
+    spread of the estimates suggests: if the features have equal noise, all scales become equal.
+
+    Attributes
+    ----------
+    scale : array of shape (F,)
+        The scales in use.
+    log_scale : array of shape (F,)
+        Logarithms of the estimates before shrinkage.
+    weight : array of shape (F,)
+        Number of observations behind each estimate.
+    limits : array of shape (F,)
+        Medians of the residuals in noise scales, with allowance for the fit of the codes.
+    counts : array of shape (3, F)
+        Numbers of observed entries, of those kept, and of kept ones beyond the limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.feature_scales import FeatureScales
+    >>> scales = FeatureScales.equal(3, np.float64)
+    >>> scales.counts[:] = [[32, 32, 32], [32, 32, 32], [28, 16, 16]]
+    >>> after = scales.updated(np.eye(3, 1) / 10, 2.5, 32.0)
+    >>> bool(after.scale[0] > 1.5), bool(after.scale[1] == after.scale[2])
+    (True, True)
+    """
+
+    scale: Array
+    log_scale: Array
+    weight: Array
+    limits: Array
+    counts: Array
+
+    @classmethod
+    def equal(cls, F: int, dtype: np.typing.DTypeLike) -> "FeatureScales":
+        """Return equal scales without observations."""
+        zeros = np.zeros(F)
+        limits = np.full(F, normal_median(np.inf), dtype)
+        return cls(np.ones(F, dtype), zeros, zeros, limits, np.zeros((3, F), dtype))
+
+    @classmethod
+    def estimated(cls, scale: Array, weight: Array, dtype: np.typing.DTypeLike) -> "FeatureScales":
+        """Return scales that were estimated from numbers of observations."""
+        none = cls.equal(len(scale), dtype)
+        log_scale = np.log(scale / np.exp(np.median(np.log(scale))))
+        used = shrunken_scales(log_scale, weight)
+        return none._replace(scale=used.astype(dtype), log_scale=log_scale, weight=weight)
+
+    def updated(self, W: Array, threshold: float, n_samples: float) -> "FeatureScales":
+        """Return the scales after the counts, which become zero.
+
+        The median scale stays, since a change of it belongs to the common noise scale.
+
+        Parameters
+        ----------
+        W : array of shape (F, K)
+            Basis divided by the scales.
+        threshold : float
+            Residual beyond which entries were rejected, in noise scales.
+        n_samples : float
+            Number of samples behind the counts.
+        """
+        seen, kept, beyond = self.counts.astype(np.float64)
+        majority = np.maximum(kept, 0.5 * seen)
+        surplus = beyond - kept + 0.5 * majority
+        surprising = (seen >= _SURPRISING_COUNT) & (kept >= 0.5 * seen)
+        surprising &= beyond < _SURPRISING_SHARE * kept
+        weight = np.where(surprising, 0.5 * self.weight, self.weight)
+        weight = np.minimum(np.maximum(weight, _SHORTEST_MEMORY) + seen, _MEMORY)
+        weight = np.where(seen > 0, weight, self.weight)
+        step = surplus * log_density(threshold) ** -1 / np.maximum(weight, 1.0)
+        log_scale = self.log_scale + step
+        log_scale -= np.median(log_scale)
+        scale = shrunken_scales(log_scale, weight).astype(self.scale.dtype)
+        share = float(np.sum(kept)) / (n_samples * kept.size) if n_samples > 0.0 else 0.0
+        limits = normal_median(threshold) * np.sqrt(1.0 - leverages(W, share or 1.0))
+        return FeatureScales(
+            scale, log_scale, weight, limits.astype(scale.dtype), np.zeros_like(self.counts)
+        )
+
+    def restarted(self, features: Mask, scale: float) -> "FeatureScales":
+        """Return the scales with those of some features set to a value, as known by little."""
+        log_scale = np.where(features, log(scale), self.log_scale)
+        weight = np.where(features, _SHORTEST_MEMORY, self.weight)
+        used = np.where(features, scale, self.scale).astype(self.scale.dtype)
+        return self._replace(scale=used, log_scale=log_scale, weight=weight)
+
+
+@lru_cache
+def normal_median(threshold: float) -> float:
+    """Compute the median modulus of a standard normal variable that is within the threshold."""
+    return sqrt(2.0) * float(erfinv(0.5 * erf(threshold / sqrt(2.0))))
+
+
+@lru_cache
+def log_density(threshold: float) -> float:
+    """Compute the density of the logarithm of such a modulus, at its median."""
+    median = normal_median(threshold)
+    return 2.0 * median * exp(-0.5 * median**2) / sqrt(2.0 * pi) / erf(threshold / sqrt(2.0))
+
+
+def leverages(W: Array, share: float = 1.0) -> Array:
+    """Return the share of each feature's noise that codes by least squares follow.
+
+    It is the diagonal of ``W (W'W)^-1 W'`` over the share of the entries, and at most 0.9, so that
+    scales stay bounded.
+
+    Parameters
+    ----------
+    W : array of shape (F, K)
+        Basis divided by the scales.
+    share : float
+        Share of the entries of a sample that its codes are fitted to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.feature_scales import leverages
+    >>> leverages(np.array([[1.0], [2.0], [2.0]])).round(3)
+    array([0.111, 0.444, 0.444])
+    """
+    gram = W.T.astype(np.float64) @ W
+    ridge = np.finfo(W.dtype).eps * float(np.trace(gram)) or 1.0
+    inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
+    shares = np.einsum("fk,fk->f", W @ inverse, W) / share
+    bounded: Array = np.clip(shares, 0.0, 1.0 - _SMALLEST_SHARE)
+    return bounded
+
+
+def shrunken_scales(log_scale: Array, weight: Array) -> Array:
+    """Return scales shrunk to their median, by the ratio of their spread to their errors.
+
+    With the variance v of the estimates beyond that of their errors e, the logarithm of each scale
+    is multiplied by v / (v + e): the posterior mean for normal logarithms.
+
+    Parameters
+    ----------
+    log_scale : array of shape (F,)
+        Logarithms of estimated scales, with median 0.
+    weight : array of shape (F,)
+        Number of observations of each estimate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.feature_scales import shrunken_scales
+    >>> shrunken_scales(np.log([0.5, 1.0, 2.0]), np.array([1e6, 1e6, 1e6])).round(3)
+    array([0.5, 1. , 2. ])
+    >>> shrunken_scales(np.log([0.9, 1.0, 1.1]), np.array([20.0, 20.0, 20.0]))
+    array([1., 1., 1.])
+    """
+    known = weight > 0.0
+    if not known.any():
+        return np.ones_like(log_scale)
+    error = 0.25 * log_density(np.inf) ** -2 / np.maximum(weight, 1.0)
+    spread = float(np.mean(np.square(log_scale[known]) - error[known]))
+    if not spread > 0.0:
+        return np.ones_like(log_scale)
+    factor = np.where(known, spread / (spread + error), 0.0)
+    scales: Array = np.maximum(np.exp(factor * log_scale), _SMALLEST_SCALE)
+    return scales
+
+
+def observed_medians(sizes: Array, observed: Mask) -> Array:
+    """Return 1.4826 times the median of the observed entries of each column; 0 without any.
+
+    Parameters
+    ----------
+    sizes : array of shape (N, F)
+        Moduli.
+    observed : boolean array of shape (N, F)
+        Mask of the observed entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.feature_scales import observed_medians
+    >>> mask = np.array([[True, False], [True, False]])
+    >>> observed_medians(np.array([[1.0, 5.0], [3.0, 9.0]]), mask).round(3)
+    array([2.965, 0.   ])
+    """
+    ordered = np.sort(np.where(observed, sizes, np.inf), axis=0)
+    counts = observed.sum(axis=0)
+    columns, last = np.arange(sizes.shape[1]), max(len(sizes) - 1, 0)
+    low, high = (
+        ordered[np.clip(place, 0, last), columns] for place in ((counts - 1) // 2, counts // 2)
+    )
+    medians: Array = np.zeros(len(columns))
+    known = counts > 0
+    medians[known] = MAD_TO_STANDARD_DEVIATION * 0.5 * (low[known] + high[known])
+    return medians
