@@ -55,7 +55,6 @@ FORBIDDEN = {
     "levels": "threshold",
     "limit": "threshold",
     "level": "noise_scale",
-    "noise": "noise_scale",
     "seen": "observed",
     "step": "step_size, step_rule or step_schedule",
     "seed": "random_state",
@@ -68,7 +67,7 @@ ATTRIBUTES = {
     "n_iter_": int,
     "outlier_share_": float,
     "objective_": float,
-    "noise_scale_": float,
+    "noise_scale_": (float, np.ndarray),  # an array with noise="per-feature"
     "history_": list,
 }
 

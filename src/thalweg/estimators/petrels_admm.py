@@ -27,9 +27,14 @@ class PetrelsADMM(Tracking):
         Number of dimensions of the subspace.
         ``"auto"`` chooses it by hidden entries of the first samples, together with
         ``init="robust"``; see ``rank_evidence_``.
-    forgetting : float, default=0.9999
+    forgetting : float or "auto", default="auto"
         Factor by which each sample multiplies the weights of all earlier ones;
-        :func:`thalweg.half_life` computes it from a number of samples.
+        :func:`thalweg.half_life` computes it from a number of samples. "auto" follows the drift of
+        the subspace: it remembers 10,000 samples while the subspace is constant, and down to 5 if
+        it turns fast.
+    noise : {"per-feature", "common"}, default="per-feature"
+        Whether each feature has a noise scale of its own, by which it is weighed and its outliers
+        are judged, or all have the same, as in [T].
     huber_threshold : float, default=0.5
         Threshold of Huber's function in the robust fit, which is the weight of the l1 norm of the
         outliers, in noise scales.
@@ -55,7 +60,8 @@ class PetrelsADMM(Tracking):
         time that the number of samples has doubled.
     on_jump : {"note", "reset"}, default="reset"
         What to do when the residuals indicate that the subspace has jumped: record it in
-        ``jumps_``, or also start a new robust initialisation.
+        ``jumps_``, or also replace the basis. A jump is recorded only if a basis fitted to later
+        samples explains the next ones clearly better.
     orthonormal : bool, default=False
         Whether ``components_`` are made orthonormal.
     epochs : int, default=1
@@ -77,8 +83,8 @@ class PetrelsADMM(Tracking):
         Number of components; 1 before the first robust basis with ``n_components="auto"``.
     rank_evidence_ : RankEvidence
         With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
-    noise_scale_ : float
-        Standard deviation of the noise.
+    noise_scale_ : float, or array of shape (n_features,)
+        Standard deviation of the noise, common or of each feature.
     state_ : NamedTuple
         State of the tracking: all that changes from sample to sample.
     drift_ : array

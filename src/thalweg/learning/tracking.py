@@ -477,8 +477,7 @@ class TrackingLearner:
         n, n_before = samples.V.shape[1], challenger.samples.V.shape[1] - V.shape[1]
         is_due = tracked is None or n.bit_length() > n_before.bit_length()
         if n >= CHECK_EVERY and is_due:
-            tracked, evidence = self._robust_state(state.tracker.U, samples, state.seed)
-            state = state._replace(rank_evidence=evidence)
+            tracked, _ = self._robust_state(state.tracker.U, samples, state.seed)
             challenger = challenger._replace(tracker=tracked, log_errors=np.zeros((0, 2)))
         return state._replace(challenger=challenger)
 

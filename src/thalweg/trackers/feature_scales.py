@@ -59,7 +59,7 @@ class FeatureScales(NamedTuple):
     >>> scales = FeatureScales.equal(3, np.float64)
     >>> scales.counts[:] = [[32, 32, 32], [32, 32, 32], [28, 16, 16]]
     >>> after = scales.updated(np.eye(3, 1) / 10, 2.5, 32.0)
-    >>> bool(after.scale[0] > 1.5), bool(after.scale[1] == after.scale[2])
+    >>> bool(after.scale[0] > 1.2), bool(after.scale[1] == after.scale[2])
     (True, True)
     """
 

@@ -103,10 +103,6 @@ class Repeats(NamedTuple):
         """Return the state before the first sample."""
         return cls(np.zeros(F, dtype), np.zeros(F, np.int32), np.full(F, -1, np.int8))
 
-    def copy(self) -> "Repeats":
-        """Return a copy, for the compiled loop to change."""
-        return Repeats(self.last.copy(), self.run.copy(), self.variation.copy())
-
 
 class RejectionState(NamedTuple):
     """A basis, the second moments of its rows, and the noise.
@@ -280,7 +276,8 @@ class PetrelsADMMTracker:
 
     def _step(self, state: RejectionState, X: Array, mask: Mask) -> tuple[RejectionState, Track]:
         """Follow samples up to the next check."""
-        scale, memory, repeats = state.scales.scale, state.memory, state.repeats.copy()
+        scale, memory = state.scales.scale, state.memory
+        repeats = Repeats(*map(np.copy, state.repeats))
         learned = mask.copy()
         _native.mask_stuck(X, learned, repeats.last, repeats.run, repeats.variation, _STUCK_RUN)
         W, D, L = pack_rows(state.W), aligned_copy(state.D), aligned_copy(state.L)
