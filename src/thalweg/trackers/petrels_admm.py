@@ -58,7 +58,6 @@ class RejectionStatistics(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
     >>> PetrelsADMMTracker(noise_scale=0.5).init(np.eye(3, 2)).statistics.variance
     0.25
@@ -88,7 +87,6 @@ class Repeats(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> from thalweg.trackers.petrels_admm import Repeats
     >>> Repeats.none(2, np.float64).run
     array([0, 0], dtype=int32)
@@ -127,7 +125,6 @@ class RejectionState(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
     >>> PetrelsADMMTracker().init(np.eye(3, 2)).U.shape
     (3, 2)
@@ -191,7 +188,6 @@ class PetrelsADMMTracker:
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
     >>> rng = np.random.default_rng(0)
     >>> V = np.outer(np.ones(20), rng.normal(size=300)) + 0.01 * rng.normal(size=(20, 300))
@@ -277,7 +273,8 @@ class PetrelsADMMTracker:
     def _step(self, state: RejectionState, X: Array, mask: Mask) -> tuple[RejectionState, Track]:
         """Follow samples up to the next check."""
         scale, memory = state.scales.scale, state.memory
-        repeats = Repeats(*map(np.copy, state.repeats))
+        last, run, variation = state.repeats
+        repeats = Repeats(last.copy(), run.copy(), variation.copy())
         learned = mask.copy()
         _native.mask_stuck(X, learned, repeats.last, repeats.run, repeats.variation, _STUCK_RUN)
         W, D, L = pack_rows(state.W), aligned_copy(state.D), aligned_copy(state.L)
