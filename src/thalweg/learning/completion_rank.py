@@ -60,7 +60,7 @@ class CompletionTrials(RankTrials):
         """Return a completion, from one of a lower rank if there is one."""
         method = Alternation(self.tracker, tol=0.0, max_iter=_TRIAL_ITERATIONS)
         if below is None:
-            U, noise = robust_init(self.V, rank, self.observed, seed=self.seed)
+            U, noise, _ = robust_init(self.V, rank, self.observed, seed=self.seed)
         else:
             U, noise = self._grown(below, rank)
         found = method.improve(self.V, self.observed, U, noise)

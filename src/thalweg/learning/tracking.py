@@ -535,9 +535,7 @@ class TrackingLearner:
         state = self._robust_init(V, K, observed, seed, known)
         return self.tracker.step(state, V, observed)[0], evidence
 
-    def _robust_init(
-        self, V: Array, K: int, observed: Mask, seed: int, guess: Array | None
-    ) -> Any:
+    def _robust_init(self, V: Array, K: int, observed: Mask, seed: int, guess: Array | None) -> Any:
         """Return the state before the first sample, from a robust fit to some samples."""
         robust_init = getattr(self.tracker, "robust_init", None)
         if robust_init is not None:

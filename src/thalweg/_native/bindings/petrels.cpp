@@ -56,8 +56,7 @@ RowFactors<T> factors_of(const FactorArrays<T>& arrays) {
 }
 
 template <class T>
-using FeatureArrays =
-    std::tuple<Array1<const T>, Array2<T>, Array1<T>, Array1<T>, Array1<double>>;
+using FeatureArrays = std::tuple<Array1<const T>, Array2<T>, Array1<T>, Array1<T>, Array1<double>>;
 
 template <class T>
 FeatureStatistics<T> features_of(const FeatureArrays<T>& arrays, Index F, Index K) {
