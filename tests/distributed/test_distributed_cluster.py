@@ -131,9 +131,11 @@ def test_messages_hold_the_dictionary_and_the_statistics() -> None:
     shared = shared_of(model, model.make_learner(), model.get_state(), 1)
     out = len(pickle.dumps(shared))
     back = len(pickle.dumps(summarise(X, shared)))
-    assert 8 * F * K < out < 8 * F * K + 4096
+    counts = F * (48 * 4 + 8)  # residuals by size, for p-values
+    assert 8 * F * K < out < 8 * F * K + counts + 4096
     # A, B, and two thousand entries with their codes for the noise
-    assert 8 * (F * K + K * K) < back < 8 * (F * K + K * K) + 8 * 2048 + 8 * K * 8 + 4096
+    noise = 8 * 2048 + 8 * K * 8
+    assert 8 * (F * K + K * K) < back < 8 * (F * K + K * K) + noise + counts + 4096
 
 
 def test_client_by_address(mixed: Array, cluster: Any) -> None:

@@ -28,7 +28,7 @@ class Lowest:
     >>> lowest = Lowest(2)
     >>> lowest.add(0, [0.5, 0.1, 0.3, 0.9, 0.2])
     >>> lowest.numbers, lowest.values
-    ([0, 4], [0.1, 0.2])
+    ([0, 2, 4], [0.1, 0.3, 0.2])
     """
 
     def __init__(self, n: int) -> None:

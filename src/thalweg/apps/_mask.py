@@ -20,13 +20,16 @@ _MIN_NOISE_SCALE = 1 / 255
 
 
 def noise_scale(model: Any) -> float:
-    """Return the noise scale that a robust model has estimated from images."""
-    return float(np.fmax(model.noise_scale_, _MIN_NOISE_SCALE))
+    """Return the noise scale of images, or its median over pixels, from a robust model."""
+    return float(np.fmax(np.median(model.noise_scale_), _MIN_NOISE_SCALE))
 
 
 def beyond_threshold(outliers: Array, model: Any, threshold: float) -> Array:
-    """Set outliers to 0 up to ``threshold`` times the noise scale, if the model has one."""
-    limit = threshold * float(np.nan_to_num(getattr(model, "noise_scale_", 0.0)))
+    """Set outliers to 0 up to ``threshold`` times the noise scale, if the model has one.
+
+    Rows are samples; each feature may have a noise scale of its own.
+    """
+    limit = threshold * np.nan_to_num(getattr(model, "noise_scale_", 0.0))
     large: Array = np.where(np.abs(outliers) > limit, outliers, 0.0)
     return large
 

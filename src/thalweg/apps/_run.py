@@ -8,6 +8,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypedDict
 
+import numpy as np
+
 from thalweg._checks import require_whole
 from thalweg.errors import ParameterError
 from thalweg.learning.progress import Progress
@@ -131,6 +133,8 @@ def objective_of(model: Any) -> tuple[str, float | None]:
         value = getattr(model, name, None)
         if isinstance(value, (int, float)):
             return label, float(value)
+        if name == "noise_scale_" and value is not None:
+            return "median noise scale", float(np.median(value))
     return "objective", None
 
 

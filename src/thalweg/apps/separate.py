@@ -62,7 +62,7 @@ def separate(
     ...     film = scene.frames.reshape(40, 24, 32)
     ...     result = apps.separate(film, folder + "/out")
     ...     sorted(path.name for path in result.files.values())
-    ['background.mp4', 'foreground.mp4', 'mask.mp4', 'model.thalweg', 'report.html']
+    ['background.mp4', 'foreground.mp4', 'mask.mp4', 'model.thalweg', 'report.html', 'scores.csv']
     """
     run = Run("separate", source, **common)
     options = Options(method, threshold, frames, colour, size)

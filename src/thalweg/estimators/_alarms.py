@@ -127,7 +127,9 @@ class Alarms(Factorization):
         counts = None
         rows = X[:: max(1, X.shape[0] // _COUNTED_ROWS)]
         for batch, codes in self._encode_with(self._encoder(), W, rows):
-            residuals = studentised(batch.V, W, codes.H, codes.R, batch.observed)
+            residuals = studentised(
+                batch.V, W, codes.H, codes.R, batch.observed, self._relative_scales()
+            )
             share = 1.0 if batch.observed is None else batch.observed.mean(axis=1)
             residuals = unfitted(residuals, share * self.n_samples_seen_, W.shape[1])
             add = ResidualCounts.of if counts is None else counts.added
@@ -135,11 +137,18 @@ class Alarms(Factorization):
         assert counts is not None  # there is at least one row
         self.residual_counts_ = counts
 
+    def _relative_scales(self) -> Array | None:
+        """Return the noise scales by which the encoder weighs the features; None if equal."""
+        scales: Array | None = getattr(self._encoder(), "relative_scales", None)
+        return scales
+
     def _p_value_blocks(self, X: Any) -> Iterator[Array]:
         """Yield the p-values of one block of rows after the other."""
         encoded, law, W = self._encode(X), self.residual_law_, self.components_.T
+        scales = self._relative_scales()
         for batch, codes in encoded:
-            p = law.p_values(studentised(batch.V, W, codes.H, codes.R, batch.observed).T)
+            found = studentised(batch.V, W, codes.H, codes.R, batch.observed, scales)
+            p = law.p_values(found.T)
             if batch.observed is not None:
                 p[~batch.observed.T] = np.nan
             yield p

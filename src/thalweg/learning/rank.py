@@ -262,10 +262,11 @@ def choose_rank(
     >>> from thalweg.learning.rank import choose_rank
     >>> from thalweg.prox.l2_ball import L2Ball
     >>> from thalweg.prox.orthant import Orthant
-    >>> X = np.outer(np.arange(1.0, 61.0), np.arange(1.0, 9.0))
-    >>> model = DivergenceModel(1, SquaredL2(), Orthant(), L2Ball(), np.empty((8, 0)))
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((200, 2)) @ rng.random((2, 12)) + 0.05 * np.abs(rng.normal(size=(200, 12)))
+    >>> model = DivergenceModel(1, SquaredL2(), Orthant(), L2Ball(), np.empty((12, 0)))
     >>> choose_rank(model, X, np.random.default_rng(0)).chosen
-    1
+    2
     """
     if isinstance(model.loss, SquaredL2):
         model = replace(model, loss=Huber())  # outliers would add components

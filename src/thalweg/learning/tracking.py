@@ -414,11 +414,22 @@ class TrackingLearner:
         after = after._replace(monitor=monitor)
         if state.challenger is not None:
             return self._judged(after, state.challenger, V, observed, track.error)
+        if is_check and is_suspect and not hasattr(self.tracker, "robust_init"):
+            return self._jumped(after)
         if is_check and is_suspect:
             level, none = state.monitor.evidence.level, InitSamples.none(tracked.U)
             challenger = Challenger(n_samples, level, none, None, np.zeros((0, 2)))
             return after._replace(challenger=challenger)
         return after
+
+    def _jumped(self, state: TrackingState) -> TrackingState:
+        """Return the state after an alarm, with a tracker whose initialisation is not its own.
+
+        Such trackers may have followed the jump before another basis is found.
+        """
+        monitor = state.monitor.jumped(state.n_samples)._replace(evidence=_JUMP_TEST.init())
+        pending = InitSamples.none(state.tracker.U) if self.on_jump == "reset" else None
+        return state._replace(monitor=monitor, init_samples=pending)
 
     def _initialised(
         self,
@@ -510,14 +521,17 @@ class TrackingLearner:
         every = COUNTED_EVERY if is_sampled and not is_short else 1
         if number % every:
             return counts
-        counts = counts.added_fit(V, state.counting_basis, track.H, track.R, observed)
+        scales = getattr(self.encoder(state), "relative_scales", None)
+        counts = counts.added_fit(V, state.counting_basis, track.H, track.R, observed, scales)
         return counts.aged(CHECK_EVERY, forgetting**every) if is_check else counts
 
     def _first_counts(self, tracked: Any, samples: InitSamples) -> ResidualCounts:
         """Count the residuals of the samples that the basis was fitted to."""
         (V, observed), U = samples, tracked.U
-        codes = self.tracker.encoder(tracked).encode(V, U, observed=observed)
-        residuals = studentised(V, U, codes.H, codes.R, observed)
+        encoder = self.tracker.encoder(tracked)
+        codes = encoder.encode(V, U, observed=observed)
+        scales = getattr(encoder, "relative_scales", None)
+        residuals = studentised(V, U, codes.H, codes.R, observed, scales)
         residuals = unfitted(residuals, observed.sum(axis=1), U.shape[1])
         return ResidualCounts.of(residuals, observed, V)
 

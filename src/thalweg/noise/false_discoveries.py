@@ -1,7 +1,6 @@
 """Decide which p-values are alarms, with a bound on the share of false ones."""
 
 import numpy as np
-from scipy.special import gammaincc
 
 from thalweg._typing import Array, Mask
 
@@ -76,6 +75,8 @@ def combined(p_values: Array) -> tuple[Array, Array]:
     parts: Array = -np.log(np.where(known, np.maximum(p_values, _SMALLEST_P), 1.0))
     number = np.count_nonzero(known, axis=1)
     m = np.maximum(number, 1)
+    from scipy.special import gammaincc  # the command line imports this module, not SciPy
+
     fisher, least = gammaincc(m, parts.sum(axis=1)), np.exp(-parts.max(axis=1))
     with np.errstate(divide="ignore"):  # the log of 0, if the least p-value is 1
         tippett = -np.expm1(m * np.log1p(-least))

@@ -48,7 +48,14 @@ def leverages(W: Array) -> Array:
     return _row_squares(directions)
 
 
-def studentised(V: Array, W: Array, H: Array, R: Array, observed: Mask | None = None) -> Array:
+def studentised(
+    V: Array,
+    W: Array,
+    H: Array,
+    R: Array,
+    observed: Mask | None = None,
+    scales: Array | None = None,
+) -> Array:
     """Return the residuals V - W H, each divided by its standard deviation in units of the noise.
 
     Let a be the variance of the prediction of an entry from the others, in units of the noise: with
@@ -70,6 +77,8 @@ def studentised(V: Array, W: Array, H: Array, R: Array, observed: Mask | None = 
         Outliers; nonzero entries were not fitted.
     observed : boolean array of shape (F, B), optional
         Mask of the observed entries. The others have residuals of 0.
+    scales : array of shape (F,), optional
+        Relative noise scales of the features, by which the fit has weighed them.
 
     Returns
     -------
@@ -84,7 +93,7 @@ def studentised(V: Array, W: Array, H: Array, R: Array, observed: Mask | None = 
     >>> studentised(V, np.ones((4, 1)), np.zeros((1, 1)), np.zeros((4, 1))).ravel()
     array([ 1., -1.,  1., -1.])
     """
-    variance, factor = prediction_variances(W, H, R, observed)
+    variance, factor = prediction_variances(W, H, R, observed, scales)
     deviation = np.sqrt(1.0 + variance[:, None] * np.maximum(factor, 0.0))
     residuals = (V - W @ H) * np.where(R == 0, deviation, 1.0 / deviation)
     informative = factor >= 0.0
@@ -94,7 +103,11 @@ def studentised(V: Array, W: Array, H: Array, R: Array, observed: Mask | None = 
 
 
 def prediction_variances(
-    W: Array, H: Array, R: Array, observed: Mask | None = None
+    W: Array,
+    H: Array,
+    R: Array,
+    observed: Mask | None = None,
+    scales: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the variance of predicting an entry from the others, and its factor in each sample.
 
@@ -106,6 +119,8 @@ def prediction_variances(
         Outliers; nonzero entries were not fitted.
     observed : boolean array of shape (F, B), optional
         Mask of the observed entries.
+    scales : array of shape (F,), optional
+        Relative noise scales of the features, by which the fit has weighed them.
 
     Returns
     -------
@@ -130,16 +145,18 @@ def prediction_variances(
     n_fitted, n_codes = np.count_nonzero(fitted, axis=0), np.count_nonzero(H, axis=0)
     factor = (n_codes / W.shape[1]) * (len(W) / np.maximum(n_fitted, 1))
     factor[n_fitted <= n_codes] = -1.0
-    return full_variance(W), factor
+    return full_variance(W, scales), factor
 
 
-def full_variance(W: Array) -> Array:
+def full_variance(W: Array, scales: Array | None = None) -> Array:
     """Return the variance of predicting an entry from the others of a full sample.
 
     Parameters
     ----------
     W : array of shape (F, K)
         Basis or dictionary.
+    scales : array of shape (F,), optional
+        Relative noise scales of the features, by which the fit has weighed them.
 
     Returns
     -------
@@ -153,7 +170,8 @@ def full_variance(W: Array) -> Array:
     >>> full_variance(np.ones((5, 1)))
     array([0.25, 0.25, 0.25, 0.25, 0.25])
     """
-    lever = np.minimum(leverages(W), 1.0 - _LEAST_FREEDOM)
+    weighed = W if scales is None else W / scales[:, None]
+    lever = np.minimum(leverages(weighed), 1.0 - _LEAST_FREEDOM)
     variance: Array = lever / (1.0 - lever)
     return variance
 

@@ -139,11 +139,17 @@ class ResidualCounts(NamedTuple):
         return ResidualCounts(counts.astype(np.float32), first, n_samples, self.weight)
 
     def added_fit(
-        self, V: Array, W: Array, H: Array, R: Array, observed: Mask | None = None
+        self,
+        V: Array,
+        W: Array,
+        H: Array,
+        R: Array,
+        observed: Mask | None = None,
+        scales: Array | None = None,
     ) -> "ResidualCounts":
         """Return the counts with the standardised residuals of more samples, in one pass.
 
-        It equals ``added(studentised(V, W, H, R, observed), observed, V)``.
+        It equals ``added(studentised(V, W, H, R, observed, scales), observed, V)``.
 
         Parameters
         ----------
@@ -153,12 +159,14 @@ class ResidualCounts(NamedTuple):
             Dictionary and codes.
         observed : boolean array of shape (F, B), optional
             Mask of the observed entries.
+        scales : array of shape (F,), optional
+            Relative noise scales of the features, by which the fit has weighed them.
         """
         counts, first = self.counts.copy(), self.first.copy()
         mask = None if observed is None else np.ascontiguousarray(observed.T)
         rows = [np.ascontiguousarray(part.T) for part in (V, H, R)]
         X, codes, outliers = rows
-        predicted, variance = codes @ W.T, full_variance(W)
+        predicted, variance = codes @ W.T, full_variance(W, scales)
         _native.count_residuals(
             X, mask, predicted, codes, outliers, variance, first, counts, self.weight
         )

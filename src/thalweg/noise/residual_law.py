@@ -101,7 +101,7 @@ def fit_law(counts: ResidualCounts) -> ResidualLaw:
     >>> from thalweg.noise.residual_law import fit_law
     >>> residuals = np.random.default_rng(0).laplace(size=(20, 1000))
     >>> residuals[:, :50] = 40.0  # outliers
-    >>> law = fit_law(ResidualCounts.none(20).added(residuals))
+    >>> law = fit_law(ResidualCounts.of(residuals))
     >>> bool(abs(law.outlier_share - 0.05) < 0.01)
     True
     >>> p = law.p_values(np.full(20, -np.log(0.01)))  # exact: 0.01

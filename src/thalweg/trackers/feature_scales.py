@@ -80,7 +80,7 @@ class FeatureScales(NamedTuple):
     def estimated(cls, scale: Array, weight: Array, dtype: np.typing.DTypeLike) -> "FeatureScales":
         """Return scales that were estimated from numbers of observations."""
         none = cls.equal(len(scale), dtype)
-        log_scale = np.log(scale / np.exp(np.median(np.log(scale))))
+        log_scale = np.log(scale / np.median(scale))
         used = shrunken_scales(log_scale, weight)
         return none._replace(scale=used.astype(dtype), log_scale=log_scale, weight=weight)
 

@@ -334,8 +334,11 @@ class PetrelsADMMTracker:
             state.repeats.variation,
         )
         released = variation == _RELEASED
+        if 2 * np.count_nonzero(released) >= F:  # the stream has begun to vary, not some sensors
+            released = np.zeros_like(released)
         if released.any():
             scales = scales.restarted(released, self._typical_size(state))
+        if (variation == _RELEASED).any():
             repeats = state.repeats._replace(variation=np.minimum(variation, 1).astype(np.int8))
             state = state._replace(repeats=repeats)
         ratio = state.scales.scale / scales.scale
