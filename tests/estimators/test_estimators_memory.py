@@ -70,7 +70,7 @@ def test_a_stream_takes_constant_memory(
     So do trackers, whose diaries of drift and jumps have at most two entries here. Of the first
     they are full; where nothing is noise, rounding may be noted as a jump, and is not counted.
     """
-    monkeypatch.setattr("thalweg.learning.tracking.MAX_HISTORY", 2)
+    monkeypatch.setattr("thalweg.learning.cusum.MAX_HISTORY", 2)
     model = make_streaming()
     slow = model.signed or model.get_params().get("solver") in ("pgd", "admm")
     short, long = (40, 400) if slow else (100, 1000)
@@ -108,7 +108,7 @@ def test_a_tracker_works_on_a_block_at_a_time(
 
     Counts of residuals by size, for p-values, have 48 numbers for each feature.
     """
-    monkeypatch.setattr("thalweg.learning.tracking.MAX_ENTRIES", 2**12)
+    monkeypatch.setattr("thalweg.learning.init_samples.MAX_ENTRIES", 2**12)
     X = np.random.default_rng(0).random((4000, 30))
     assert peak_of_fit(make_tracking(), X) < 0.25 * X.nbytes + 48 * 8 * X.shape[1]
 

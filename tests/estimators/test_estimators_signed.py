@@ -107,7 +107,7 @@ def test_the_history_of_drift_is_bounded(
 ) -> None:
     whole = make_tracking(epochs=3).fit(gappy).drift_
     assert len(whole) > 4
-    monkeypatch.setattr("thalweg.learning.tracking.MAX_HISTORY", 3)
+    monkeypatch.setattr("thalweg.learning.cusum.MAX_HISTORY", 3)
     assert np.array_equal(make_tracking(epochs=3).fit(gappy).drift_, whole[-3:])
 
 

@@ -216,7 +216,7 @@ def test_drift_at_rest_falls(cls: Any) -> None:
 
 
 def test_drift_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thalweg.learning.tracking.MAX_HISTORY", 5)
+    monkeypatch.setattr("thalweg.learning.cusum.MAX_HISTORY", 5)
     X = stream(600, 10, 2).X
     model = Petrels(2, init_samples=32, random_state=0).fit(X)
     assert len(model.drift_) == 5

@@ -16,8 +16,9 @@ from thalweg.estimators._alarms import Alarms
 from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators.base import is_auto, rollback_on_error
 from thalweg.estimators.validation import check_data
-from thalweg.learning import tracking
+from thalweg.learning import init_samples
 from thalweg.learning.batches import DataForm, as_batch
+from thalweg.learning.cusum import CHECK_EVERY
 from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.progress import Progress
 from thalweg.learning.tracking import TrackingLearner, TrackingState
@@ -209,8 +210,8 @@ class Tracking(StreamFit, Alarms):
 
     def _learn(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
         """Learn from validated rows, a block at a time."""
-        n_rows = max(1, tracking.MAX_ENTRIES // X.shape[1])
-        size = X.shape[1], len(self.components_), tracking.CHECK_EVERY
+        n_rows = max(1, init_samples.MAX_ENTRIES // X.shape[1])
+        size = X.shape[1], len(self.components_), CHECK_EVERY
         with few_threads(*size, self.n_jobs):
             for start in range(0, X.shape[0], n_rows):
                 batch = as_batch(X[start : start + n_rows])

@@ -1,13 +1,21 @@
-"""Detect jumps of a subspace from the residuals of its samples."""
+"""Drift of a subspace, and its jumps, detected from the residuals of its samples."""
 
 from dataclasses import dataclass
-from math import exp, isfinite, log
+from math import exp, isfinite, log, nan
 from typing import NamedTuple
 
-from thalweg._checks import require_positive
-from thalweg._typing import Array
+import numpy as np
 
-__all__ = ["Cusum", "Evidence"]
+from thalweg._checks import require_positive
+from thalweg._linalg import largest_angle, orthonormal
+from thalweg._typing import Array, Indices
+
+__all__ = ["CHECK_EVERY", "JUMP_TEST", "Cusum", "Evidence", "Monitor"]
+
+# Samples between two checks for drift and jumps. They are counted from the first sample of the
+# stream, so that the result does not depend on how the stream is split into calls.
+CHECK_EVERY = 32
+MAX_HISTORY = 4096  # checks whose drift is kept, and jumps
 
 _SMALLEST_RESIDUAL = 1e-300  # in place of zero, which has no logarithm
 # Page's test, in standard deviations of the log residual. benchmark: tracking_gaps
@@ -142,3 +150,59 @@ class Cusum:
             return 1.0
         allowed = max(_ALLOWED_DEVIATION, log(self.factor) / state.spread)
         return exp(-2.0 * allowed * state.evidence)
+
+
+JUMP_TEST = Cusum()
+
+
+class Monitor(NamedTuple):
+    """Drift and jumps of the subspace.
+
+    Attributes
+    ----------
+    evidence : Evidence
+        Evidence of a jump.
+    basis : array of shape (F, K)
+        Orthonormal basis at the latest check.
+    drift : array
+        Largest principal angle between the subspaces at successive checks, in radians.
+    jumps : array of int
+        Number of samples at each detected jump.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.cusum import Monitor
+    >>> Monitor.at(np.eye(3, 2)).drift.size
+    0
+    """
+
+    evidence: Evidence
+    basis: Array
+    drift: Array
+    jumps: Indices
+
+    @classmethod
+    def at(cls, U: Array) -> "Monitor":
+        """Return the monitor before the first sample, with an orthonormal basis."""
+        return cls(JUMP_TEST.init(), U, np.zeros(0), np.zeros(0, dtype=np.intp))
+
+    def checked(self, U: Array) -> "Monitor":
+        """Return the monitor after a check, with the angle to the previous subspace."""
+        latest = orthonormal(U)
+        drift = np.append(self.drift, largest_angle(latest, self.basis))[-MAX_HISTORY:]
+        return self._replace(basis=latest, drift=drift)
+
+    def jumped(self, n_samples: int) -> "Monitor":
+        """Return the monitor with one jump more."""
+        return self._replace(jumps=np.append(self.jumps, n_samples)[-MAX_HISTORY:])
+
+    @property
+    def p_value(self) -> float:
+        """Probability of as much evidence of a jump without one."""
+        return JUMP_TEST.p_value(self.evidence)
+
+    @property
+    def residual(self) -> float:
+        """Geometric mean of the recent median residuals; NaN before the first one."""
+        return exp(self.evidence.level) if self.evidence.n_samples else nan

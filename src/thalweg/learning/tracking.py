@@ -1,21 +1,20 @@
 """Learn a subspace from a stream: robust initialisation, tracking, drift and jumps."""
 
 from dataclasses import dataclass
-from math import exp, log, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thalweg._checks import require_whole
-from thalweg._linalg import largest_angle, orthonormal
-from thalweg._typing import Array, Indices, Mask
+from thalweg._linalg import orthonormal
+from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch
-from thalweg.learning.completion_rank import choose_subspace_rank
-from thalweg.learning.cusum import Cusum, Evidence
+from thalweg.learning.challenger import Challenger
+from thalweg.learning.cusum import CHECK_EVERY, JUMP_TEST, Monitor
 from thalweg.learning.held_out import RankEvidence
-from thalweg.noise.leverage import studentised, unfitted
+from thalweg.learning.init_samples import InitSamples, init_counts, robust_state
 from thalweg.noise.residual_counts import (
     ALL_COUNTED,
     COUNTED_EVERY,
@@ -23,78 +22,11 @@ from thalweg.noise.residual_counts import (
     ResidualCounts,
 )
 from thalweg.trackers import Track, Tracker
-from thalweg.trackers.robust_init import robust_basis
 
-__all__ = [
-    "CHECK_EVERY",
-    "MAX_ENTRIES",
-    "Challenger",
-    "InitSamples",
-    "Monitor",
-    "OutlierCounts",
-    "TrackingLearner",
-    "TrackingState",
-]
+__all__ = ["OutlierCounts", "TrackingLearner", "TrackingState"]
 
-# Samples between two checks for drift and jumps. They are counted from the first sample of the
-# stream, so that the result does not depend on how the stream is split into calls.
-CHECK_EVERY = 32
-MAX_HISTORY = 4096  # checks whose drift is kept, and jumps
-MAX_ENTRIES = 2**22  # entries that are processed at a time, or collected for the initialisation
-# Entries per feature that a robust initialisation needs: a constant, and more per component.
-# benchmark: tracking_corruption
-_INIT_ENTRIES, _INIT_ENTRIES_PER_COMPONENT = 128, 8
 # Factor of the outlier counts at each check: the share is that of about 10 checks, 320 samples.
 _OUTLIER_DECAY = 0.9
-
-# Samples for which two bases are compared after a suspected jump, at least, before the present one
-# stays. benchmark: tracking_hard
-_TRIAL_SAMPLES = 64
-# The new basis replaces the present one if so many of them have clearly smaller residuals, by this
-# ratio. A basis fitted to 150 samples leaves residuals about 1 % larger than the true one, and a
-# jump that matters doubles them. benchmark: tracking_hard
-_TRIAL_QUANTILE, _CLEAR_RATIO = 0.75, 0.8
-# Its residuals are at most this many times those before the jump: bursts of bad samples fit no
-# basis. Safety margin: any value in 1.5..4 gives the same results.
-_LARGEST_RISE = 2.0
-
-_JUMP_TEST = Cusum()
-
-
-class InitSamples(NamedTuple):
-    """Samples that are collected for a robust initialisation.
-
-    Attributes
-    ----------
-    V : array of shape (F, n)
-        Samples with at least one observed entry, as columns.
-    observed : boolean array of shape (F, n)
-        Mask of the observed entries.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.learning.tracking import InitSamples
-    >>> InitSamples.none(np.eye(3, 2)).V.shape
-    (3, 0)
-    """
-
-    V: Array
-    observed: Mask
-
-    @classmethod
-    def none(cls, U: Array) -> "InitSamples":
-        """Return a collection without samples, for the features of a basis."""
-        F = len(U)
-        return cls(np.empty((F, 0), U.dtype), np.empty((F, 0), np.bool_))
-
-    def added(self, V: Array, observed: Mask | None) -> "InitSamples":
-        """Return the collection with the samples of a block that have observed entries."""
-        mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
-        some = mask.any(axis=0)
-        return InitSamples(
-            np.hstack([self.V, V[:, some]]), np.hstack([self.observed, mask[:, some]])
-        )
 
 
 class OutlierCounts(NamedTuple):
@@ -126,106 +58,6 @@ class OutlierCounts(NamedTuple):
         return OutlierCounts(
             decay * (self.n_outliers + n_outliers), decay * (self.n_observed + n_observed)
         )
-
-
-class Monitor(NamedTuple):
-    """Drift and jumps of the subspace.
-
-    Attributes
-    ----------
-    evidence : Evidence
-        Evidence of a jump.
-    basis : array of shape (F, K)
-        Orthonormal basis at the latest check.
-    drift : array
-        Largest principal angle between the subspaces at successive checks, in radians.
-    jumps : array of int
-        Number of samples at each detected jump.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.learning.tracking import Monitor
-    >>> Monitor.at(np.eye(3, 2)).drift.size
-    0
-    """
-
-    evidence: Evidence
-    basis: Array
-    drift: Array
-    jumps: Indices
-
-    @classmethod
-    def at(cls, U: Array) -> "Monitor":
-        """Return the monitor before the first sample, with an orthonormal basis."""
-        return cls(_JUMP_TEST.init(), U, np.zeros(0), np.zeros(0, dtype=np.intp))
-
-    def checked(self, U: Array) -> "Monitor":
-        """Return the monitor after a check, with the angle to the previous subspace."""
-        latest = orthonormal(U)
-        drift = np.append(self.drift, largest_angle(latest, self.basis))[-MAX_HISTORY:]
-        return self._replace(basis=latest, drift=drift)
-
-    def jumped(self, n_samples: int) -> "Monitor":
-        """Return the monitor with one jump more."""
-        return self._replace(jumps=np.append(self.jumps, n_samples)[-MAX_HISTORY:])
-
-    @property
-    def p_value(self) -> float:
-        """Probability of as much evidence of a jump without one."""
-        return _JUMP_TEST.p_value(self.evidence)
-
-    @property
-    def residual(self) -> float:
-        """Geometric mean of the recent median residuals; NaN before the first one."""
-        return exp(self.evidence.level) if self.evidence.n_samples else nan
-
-
-class Challenger(NamedTuple):
-    """A basis that is fitted after a suspected jump, and competes with the present one.
-
-    Attributes
-    ----------
-    since : int
-        Number of samples at the suspected jump.
-    level : float
-        Mean logarithm of the median residuals before it.
-    samples : InitSamples
-        Samples that are collected for a robust fit.
-    tracker : NamedTuple or None
-        State of the tracker from the latest fit on; None before the first one.
-    log_errors : array of shape (n, 2)
-        Logarithms of the median residuals of the samples since this fit, with the new basis and
-        with the present one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.learning.tracking import Challenger, InitSamples
-    >>> rival = Challenger(500, -2.0, InitSamples.none(np.eye(3, 2)), None, np.zeros((0, 2)))
-    >>> rival.is_better
-    False
-    >>> rival._replace(log_errors=np.full((64, 2), [-2.0, 0.0])).is_better
-    True
-    """
-
-    since: int
-    level: float
-    samples: InitSamples
-    tracker: Any
-    log_errors: Array
-
-    @property
-    def is_better(self) -> bool:
-        """Whether most samples have clearly smaller residuals, about as small as before the jump.
-
-        Otherwise the samples after the suspected jump fit no subspace, or fit the present one.
-        """
-        if len(self.log_errors) < CHECK_EVERY:
-            return False
-        new, old = self.log_errors.T
-        is_clear = np.quantile(new - old, _TRIAL_QUANTILE) < log(_CLEAR_RATIO)
-        return bool(is_clear and np.median(new) < self.level + log(_LARGEST_RISE))
 
 
 class TrackingState(NamedTuple):
@@ -407,7 +239,7 @@ class TrackingLearner:
         if state.init_samples is not None:
             return self._initialised(after, state.init_samples, V, observed, is_check)
         after = after._replace(residual_counts=self._counted(state, V, track, observed, is_check))
-        evidence, is_suspect = _JUMP_TEST.step(state.monitor.evidence, track.error)
+        evidence, is_suspect = JUMP_TEST.step(state.monitor.evidence, track.error)
         monitor = state.monitor._replace(evidence=evidence)
         if is_check:
             monitor = monitor.checked(tracked.U)
@@ -417,9 +249,8 @@ class TrackingLearner:
         if is_check and is_suspect and not hasattr(self.tracker, "robust_init"):
             return self._jumped(after)
         if is_check and is_suspect:
-            level, none = state.monitor.evidence.level, InitSamples.none(tracked.U)
-            challenger = Challenger(n_samples, level, none, None, np.zeros((0, 2)))
-            return after._replace(challenger=challenger)
+            level = state.monitor.evidence.level
+            return after._replace(challenger=Challenger.at(tracked.U, n_samples, level))
         return after
 
     def _jumped(self, state: TrackingState) -> TrackingState:
@@ -427,7 +258,7 @@ class TrackingLearner:
 
         Such trackers may have followed the jump before another basis is found.
         """
-        monitor = state.monitor.jumped(state.n_samples)._replace(evidence=_JUMP_TEST.init())
+        monitor = state.monitor.jumped(state.n_samples)._replace(evidence=JUMP_TEST.init())
         pending = InitSamples.none(state.tracker.U) if self.on_jump == "reset" else None
         return state._replace(monitor=monitor, init_samples=pending)
 
@@ -441,9 +272,11 @@ class TrackingLearner:
     ) -> TrackingState:
         """Return the state with more samples for the robust initialisation, or after it."""
         pending, tracked = samples.added(V, observed), state.tracker
-        is_enough = is_check and self._is_enough(pending, tracked.U.shape[1])
-        if is_enough or _has_doubled(samples, pending):
-            tracked, evidence = self._robust_state(tracked.U, pending, state.seed)
+        is_enough = is_check and pending.is_enough(tracked.U.shape[1], self.init_samples)
+        if is_enough or pending.has_doubled_since(samples):
+            tracked, evidence = robust_state(
+                self.tracker, tracked.U, pending, state.seed, self.auto_rank
+            )
             state = state._replace(rank_evidence=evidence)
         if not is_enough:
             return state._replace(tracker=tracked, init_samples=pending)
@@ -451,7 +284,7 @@ class TrackingLearner:
             tracker=tracked,
             init_samples=None,
             monitor=state.monitor._replace(basis=orthonormal(tracked.U)),
-            residual_counts=self._first_counts(tracked, pending),
+            residual_counts=init_counts(self.tracker, tracked, pending),
             counting_basis=tracked.U,
         )
 
@@ -463,40 +296,40 @@ class TrackingLearner:
         observed: Mask | None,
         errors: Array,
     ) -> TrackingState:
-        """Return the state after the challenger has seen the same samples as the present basis."""
-        samples, K = challenger.samples.added(V, observed), state.tracker.U.shape[1]
-        tracked, log_errors = challenger.tracker, challenger.log_errors
-        if tracked is not None:
-            tracked, track = self.tracker.step(tracked, V, observed)
-            log_errors = np.vstack([log_errors, _log_errors(track.error, errors)])
-        challenger = challenger._replace(samples=samples, tracker=tracked, log_errors=log_errors)
+        """Return the state after the challenger has processed the same samples."""
+        challenger = challenger.added(self.tracker, V, observed, errors)
         if state.n_samples % CHECK_EVERY:
             return state._replace(challenger=challenger)
-        monitor = state.monitor._replace(evidence=_JUMP_TEST.init())
-        is_enough = self._is_enough(samples, K)
+        U = state.tracker.U
+        monitor = state.monitor._replace(evidence=JUMP_TEST.init())
+        is_enough = challenger.samples.is_enough(U.shape[1], self.init_samples)
         if challenger.is_better:
-            monitor = monitor.jumped(challenger.since)
-            if self.on_jump == "note":
-                return state._replace(monitor=monitor, challenger=None)
-            monitor = monitor._replace(basis=orthonormal(tracked.U))
-            pending = None if is_enough else samples
-            return state._replace(
-                tracker=tracked, monitor=monitor, init_samples=pending, challenger=None
-            )
-        if is_enough and len(log_errors) >= _TRIAL_SAMPLES:
+            return self._confirmed(state._replace(monitor=monitor), challenger, is_enough)
+        if is_enough and challenger.is_compared:
             return state._replace(monitor=monitor, challenger=None)
-        n, n_before = samples.V.shape[1], challenger.samples.V.shape[1] - V.shape[1]
-        is_due = tracked is None or n.bit_length() > n_before.bit_length()
-        if n >= CHECK_EVERY and is_due:
-            tracked, _ = self._robust_state(state.tracker.U, samples, state.seed)
-            challenger = challenger._replace(tracker=tracked, log_errors=np.zeros((0, 2)))
+        if challenger.needs_fit(V.shape[1]):
+            challenger = challenger.fitted(self.tracker, U, state.seed, self.auto_rank)
         return state._replace(challenger=challenger)
+
+    def _confirmed(
+        self, state: TrackingState, challenger: Challenger, is_enough: bool
+    ) -> TrackingState:
+        """Return the state after a jump, with the basis of the challenger if jumps reset it."""
+        monitor = state.monitor.jumped(challenger.since)
+        if self.on_jump == "note":
+            return state._replace(monitor=monitor, challenger=None)
+        return state._replace(
+            tracker=challenger.tracker,
+            monitor=monitor._replace(basis=orthonormal(challenger.tracker.U)),
+            init_samples=None if is_enough else challenger.samples,
+            challenger=None,
+        )
 
     def residual_counts(self, state: TrackingState) -> ResidualCounts:
         """Return the residuals by size; those of the collected samples during initialisation."""
         if state.init_samples is None:
             return state.residual_counts
-        return self._first_counts(state.tracker, state.init_samples)
+        return init_counts(self.tracker, state.tracker, state.init_samples)
 
     def _forgetting(self, state: TrackingState) -> float:
         """Return the forgetting factor of the tracker, which may follow the stream."""
@@ -524,60 +357,6 @@ class TrackingLearner:
         scales = getattr(self.encoder(state), "relative_scales", None)
         counts = counts.added_fit(V, state.counting_basis, track.H, track.R, observed, scales)
         return counts.aged(CHECK_EVERY, forgetting**every) if is_check else counts
-
-    def _first_counts(self, tracked: Any, samples: InitSamples) -> ResidualCounts:
-        """Count the residuals of the samples that the basis was fitted to."""
-        (V, observed), U = samples, tracked.U
-        encoder = self.tracker.encoder(tracked)
-        codes = encoder.encode(V, U, observed=observed)
-        scales = getattr(encoder, "relative_scales", None)
-        residuals = studentised(V, U, codes.H, codes.R, observed, scales)
-        residuals = unfitted(residuals, observed.sum(axis=1), U.shape[1])
-        return ResidualCounts.of(residuals, observed, V)
-
-    def _robust_state(
-        self, guess: Array, samples: InitSamples, seed: int
-    ) -> tuple[Any, RankEvidence | None]:
-        """Return the state after the collected samples, from a robust basis fitted to them."""
-        V, observed = samples
-        K, evidence = guess.shape[1], None
-        if self.auto_rank:
-            X = np.where(observed, V, V.dtype.type(np.nan)).T
-            evidence = choose_subspace_rank(X, np.random.default_rng(seed))
-            K = evidence.chosen
-        known = guess if guess.shape[1] == K else None
-        state = self._robust_init(V, K, observed, seed, known)
-        return self.tracker.step(state, V, observed)[0], evidence
-
-    def _robust_init(self, V: Array, K: int, observed: Mask, seed: int, guess: Array | None) -> Any:
-        """Return the state before the first sample, from a robust fit to some samples."""
-        robust_init = getattr(self.tracker, "robust_init", None)
-        if robust_init is not None:
-            return robust_init(V, K, observed, seed, guess)
-        return self.tracker.init(robust_basis(V, K, observed, seed=seed, guess=guess))
-
-    def _is_enough(self, pending: InitSamples, K: int) -> bool:
-        """Return whether the collected samples are enough for a robust initialisation."""
-        F, n = pending.V.shape
-        if not isinstance(self.init_samples, str):
-            return bool(n >= self.init_samples)
-        counts = pending.observed.sum(axis=0)
-        n_useful = int(counts[counts > K].sum())
-        n_needed = F * (_INIT_ENTRIES + _INIT_ENTRIES_PER_COMPONENT * K)
-        return n_useful >= n_needed or pending.V.size >= MAX_ENTRIES
-
-
-def _log_errors(new: Array, old: Array) -> Array:
-    """Return the logarithms of the samples' median residuals that are known and positive."""
-    known = (new > 0.0) & (old > 0.0)  # False for NaN
-    pairs: Array = np.log(np.column_stack([new[known], old[known]]))
-    return pairs
-
-
-def _has_doubled(before: InitSamples, after: InitSamples) -> bool:
-    """Return whether the number of samples has become a power of 2."""
-    n = int(after.V.shape[1])
-    return n > before.V.shape[1] and n & (n - 1) == 0
 
 
 def _until_check(state: TrackingState) -> int:
