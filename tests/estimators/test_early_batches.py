@@ -8,7 +8,7 @@ from thalweg.encoders import Codes
 from thalweg.learning.batches import Batch
 from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.noise import NoiseEstimate
-from thalweg.learning.online import OnlineState
+from thalweg.learning.online_state import OnlineState
 
 EARLY = 20
 

@@ -13,7 +13,8 @@ from thalweg._typing import Array, Mask
 from thalweg.archetypes import DataMatrix
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import InputError
-from thalweg.estimators.base import Factorization, rollback_on_error
+from thalweg.estimators.base import Factorization
+from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.streaming import StreamingEstimator
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import Batch

@@ -9,7 +9,7 @@ from scipy import sparse
 from thalweg._checks import check_count
 from thalweg.distributed._executors import Executor
 from thalweg.errors import InputError
-from thalweg.estimators.base import is_auto
+from thalweg.estimators.fitting import is_auto
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import Batch, DataForm
 

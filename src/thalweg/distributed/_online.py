@@ -12,7 +12,8 @@ from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.errors import InputError, ParameterError
 from thalweg.estimators import ORNMF, Progress
 from thalweg.estimators.validation import check_data
-from thalweg.learning.online import BlockSummary, OnlineLearner, OnlineState
+from thalweg.learning.online import OnlineLearner
+from thalweg.learning.online_state import BlockSummary, OnlineState
 from thalweg.updates.atom_replacement import WorstResiduals
 
 __all__ = ["Shared", "run", "shared_of", "summarise"]

@@ -10,7 +10,7 @@ from thalweg._threads import few_threads
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed, Completion
 from thalweg.estimators._alarms import Alarms
-from thalweg.estimators.base import is_auto, rollback_on_error, warn_max_iter
+from thalweg.estimators.fitting import is_auto, rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch, outlier_share
 from thalweg.learning.completion_rank import choose_subspace_rank

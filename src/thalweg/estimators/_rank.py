@@ -9,10 +9,12 @@ from thalweg._checks import check_count, generator, in_words
 from thalweg._threads import few_threads
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.errors import ParameterError
-from thalweg.estimators.base import Factorization, is_auto
+from thalweg.estimators.base import Factorization
+from thalweg.estimators.fitting import is_auto
 from thalweg.learning.divergence import DivergenceModel
 from thalweg.learning.held_out import RankEvidence
-from thalweg.learning.online import OnlineLearner, OnlineState
+from thalweg.learning.online import OnlineLearner
+from thalweg.learning.online_state import OnlineState
 from thalweg.learning.rank import choose_rank
 from thalweg.learning.rank_window import RankWindow, resized
 from thalweg.prox.l2_ball import L2Ball

@@ -14,14 +14,15 @@ from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators._alarms import Alarms
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators.base import is_auto, rollback_on_error
+from thalweg.estimators.fitting import is_auto, rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning import init_samples
 from thalweg.learning.batches import DataForm, as_batch
 from thalweg.learning.cusum import CHECK_EVERY
 from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.progress import Progress
-from thalweg.learning.tracking import TrackingLearner, TrackingState
+from thalweg.learning.tracking import TrackingLearner
+from thalweg.learning.tracking_state import TrackingState
 from thalweg.noise.residual_counts import ResidualCounts
 
 __all__ = ["Tracking"]

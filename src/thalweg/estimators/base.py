@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,6 +16,7 @@ from thalweg._threads import few_threads, map_in_threads
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
+from thalweg.estimators.fitting import is_auto
 from thalweg.estimators.validation import check_codes, check_data, filled
 from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.code_prior import CodePrior, empty_prior, estimate_prior, merged
@@ -24,7 +24,7 @@ from thalweg.prox import Prox
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.orthant import Orthant
 
-__all__ = ["Decomposition", "Factorization", "is_auto", "rollback_on_error", "warn_max_iter"]
+__all__ = ["Decomposition", "Factorization"]
 
 # Entries of a block of rows that is encoded at a time by one thread, which bounds the memory (8 MB
 # in float64).
@@ -284,76 +284,3 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def is_auto(value: Any) -> bool:
-    """Whether a parameter is ``"auto"``; it may also be an array.
-
-    Examples
-    --------
-    >>> from thalweg.estimators.base import is_auto
-    >>> is_auto("auto"), is_auto(3)
-    (True, False)
-    """
-    return isinstance(value, str) and value == "auto"
-
-
-@contextmanager
-def rollback_on_error(estimator: Any) -> Iterator[None]:
-    """Restore the attributes of an estimator if the block raises.
-
-    Attributes are replaced, never changed in place, so that keeping references is sufficient.
-
-    Examples
-    --------
-    >>> from thalweg import RobustNMF
-    >>> from thalweg.estimators.base import rollback_on_error
-    >>> model = RobustNMF()
-    >>> try:
-    ...     with rollback_on_error(model):
-    ...         model.objective_ = 1.0
-    ...         raise ValueError
-    ... except ValueError:
-    ...     hasattr(model, "objective_")
-    False
-    """
-    before = dict(vars(estimator))
-    try:
-        yield
-    except Exception:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
-
-
-def warn_max_iter(estimator: Any, criterion: str, stacklevel: int = 3) -> None:
-    """Warn that a fit stopped at ``max_iter``, unless ``tol=0`` asks for that.
-
-    Parameters
-    ----------
-    estimator : object
-        With ``max_iter`` and ``tol``.
-    criterion : str
-        The criterion that was not met, as a clause.
-    stacklevel : int
-        Number of frames up to the caller of ``fit``.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from thalweg import RobustNMF
-    >>> from thalweg.estimators.base import warn_max_iter
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn_max_iter(RobustNMF(max_iter=3), "the objective changed by less than tol")
-    >>> print(caught[0].message)
-    RobustNMF stopped after max_iter=3 iterations before the objective changed by less than tol.
-    Increase max_iter.
-    """
-    if estimator.tol > 0.0:
-        warnings.warn(
-            f"{type(estimator).__name__} stopped after max_iter={estimator.max_iter} iterations "
-            f"before {criterion}. Increase max_iter.",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )

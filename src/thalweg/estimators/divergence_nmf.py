@@ -12,7 +12,7 @@ from thalweg.divergences.huber import Huber
 from thalweg.divergences.l1 import L1
 from thalweg.encoders import Encoder
 from thalweg.estimators._divergence import DivergenceEstimator
-from thalweg.estimators.base import rollback_on_error
+from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.rounds import RoundsEstimator
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import DataForm

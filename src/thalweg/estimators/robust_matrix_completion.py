@@ -20,7 +20,7 @@ from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators._completion import CompletionEstimator
 from thalweg.estimators._times import check_bounds, check_interval, check_times
-from thalweg.estimators.base import rollback_on_error, warn_max_iter
+from thalweg.estimators.fitting import rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch
 from thalweg.learning.dynamic_completion import RANKS, Choice, choose

@@ -9,7 +9,7 @@ from thalweg.encoders import Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.estimators import parameters
 from thalweg.estimators._robust import MATRIX_SOLVERS, RobustEstimator
-from thalweg.estimators.base import rollback_on_error
+from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.rounds import RoundsEstimator
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import as_batch

@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from thalweg.estimators.base import Factorization, warn_max_iter
+from thalweg.estimators.base import Factorization
+from thalweg.estimators.fitting import warn_max_iter
 from thalweg.learning.progress import Progress
 from thalweg.learning.rounds import RoundState
 

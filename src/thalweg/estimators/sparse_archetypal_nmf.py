@@ -25,7 +25,8 @@ from thalweg.archetypes.simplex_codes import SimplexCodes
 from thalweg.encoders import Encoder
 from thalweg.estimators import parameters
 from thalweg.estimators._archetypal_parameters import check_alpha, check_weight, n_nonzeros
-from thalweg.estimators.base import Factorization, rollback_on_error, warn_max_iter
+from thalweg.estimators.base import Factorization
+from thalweg.estimators.fitting import rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data
 from thalweg.learning.archetypal import ArchetypalFit, ArchetypalLearner
 from thalweg.learning.archetypal_init import INITS, impute_means

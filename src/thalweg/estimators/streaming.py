@@ -11,10 +11,11 @@ from thalweg._typing import Indices
 from thalweg.encoders import Encoder
 from thalweg.estimators._rank import RankSearch
 from thalweg.estimators._stream_fit import StreamFit
-from thalweg.estimators.base import rollback_on_error
+from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import DataForm
-from thalweg.learning.online import OnlineLearner, OnlineState
+from thalweg.learning.online import OnlineLearner
+from thalweg.learning.online_state import OnlineState
 from thalweg.learning.progress import Progress
 
 __all__ = ["StreamingEstimator"]

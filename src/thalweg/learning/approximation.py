@@ -13,7 +13,8 @@ from thalweg.encoders.newton import Newton
 from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.divergence import DivergenceModel, same_loss
-from thalweg.learning.online import BlockSummary, OnlineLearner, OnlineState
+from thalweg.learning.online import OnlineLearner
+from thalweg.learning.online_state import BlockSummary, OnlineState
 from thalweg.updates import DictionaryUpdate
 from thalweg.updates.robust_approximation import Buffer, RobustApproximation
 

@@ -11,7 +11,8 @@ from thalweg.encoders.fast import Fast
 from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.dictionaries import random_dictionary, scaled_dictionary
-from thalweg.learning.online import OnlineLearner, OnlineState
+from thalweg.learning.online import OnlineLearner
+from thalweg.learning.online_state import OnlineState
 from thalweg.prox.orthant import Orthant
 from thalweg.updates import DictionaryUpdate
 from thalweg.updates.surrogate import Surrogate

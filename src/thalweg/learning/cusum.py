@@ -1,4 +1,4 @@
-"""Drift of a subspace, and its jumps, detected from the residuals of its samples."""
+"""Checks of a tracked subspace: drift, jumps detected from residuals, share of outliers."""
 
 from dataclasses import dataclass
 from math import exp, isfinite, log, nan
@@ -10,7 +10,7 @@ from thalweg._checks import require_positive
 from thalweg._linalg import largest_angle, orthonormal
 from thalweg._typing import Array, Indices
 
-__all__ = ["CHECK_EVERY", "JUMP_TEST", "Cusum", "Evidence", "Monitor"]
+__all__ = ["CHECK_EVERY", "JUMP_TEST", "Cusum", "Evidence", "Monitor", "OutlierCounts"]
 
 # Samples between two checks for drift and jumps. They are counted from the first sample of the
 # stream, so that the result does not depend on how the stream is split into calls.
@@ -23,6 +23,8 @@ _LARGEST_DEVIATION = 5.0  # deviations are clipped there: one sample is no evide
 _ALLOWED_DEVIATION = 0.5  # a jump must exceed it
 # Mean absolute value of a standard normal variable: sqrt(2 / pi), rounded.
 _MEAN_ABSOLUTE_DEVIATION = 0.8
+# Factor of the outlier counts at each check: the share is that of about 10 checks, 320 samples.
+_OUTLIER_DECAY = 0.9
 
 
 class Evidence(NamedTuple):
@@ -206,3 +208,34 @@ class Monitor(NamedTuple):
     def residual(self) -> float:
         """Geometric mean of the recent median residuals; NaN before the first one."""
         return exp(self.evidence.level) if self.evidence.n_samples else nan
+
+
+class OutlierCounts(NamedTuple):
+    """Counts of outliers and observed entries, with weights that decay.
+
+    Attributes
+    ----------
+    n_outliers, n_observed : float
+        The counts.
+
+    Examples
+    --------
+    >>> from thalweg.learning.cusum import OutlierCounts
+    >>> OutlierCounts(1.0, 4.0).share
+    0.25
+    """
+
+    n_outliers: float = 0.0
+    n_observed: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """Share of outliers among the observed entries."""
+        return self.n_outliers / self.n_observed if self.n_observed > 0.0 else 0.0
+
+    def added(self, n_outliers: int, n_observed: int, is_check: bool) -> "OutlierCounts":
+        """Return the counts with those of a block; they decay at a check."""
+        decay = _OUTLIER_DECAY if is_check else 1.0
+        return OutlierCounts(
+            decay * (self.n_outliers + n_outliers), decay * (self.n_observed + n_observed)
+        )

@@ -25,7 +25,8 @@ from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.dictionaries import scaled_dictionary
 from thalweg.learning.noise import NoiseEstimate, estimate_noise
-from thalweg.learning.online import SAMPLE_WEIGHT_EXPONENT, OnlineLearner, OnlineState
+from thalweg.learning.online import SAMPLE_WEIGHT_EXPONENT, OnlineLearner
+from thalweg.learning.online_state import OnlineState
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.updates import DictionaryUpdate

@@ -1,30 +1,27 @@
 """The loop of streaming factorisations: encode a batch, then update the dictionary."""
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.divergences import Divergence
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch, DataForm, n_observed, outlier_share
 from thalweg.learning.code_prior import (
     FIRST_SAMPLED,
     SAMPLED_EVERY,
-    CodePrior,
     empty_prior,
     estimate_prior,
     merged,
 )
 from thalweg.learning.noise import (
-    NoiseEstimate,
-    NoiseSample,
     noise_sample,
     pooled,
     sampling_steps,
 )
+from thalweg.learning.online_state import BlockSummary, OnlineState
 from thalweg.noise.residual_counts import ResidualCounts
 from thalweg.updates import DictionaryUpdate
 from thalweg.updates.atom_replacement import (
@@ -34,7 +31,7 @@ from thalweg.updates.atom_replacement import (
     worst_residuals,
 )
 
-__all__ = ["SAMPLE_WEIGHT_EXPONENT", "BlockSummary", "OnlineLearner", "OnlineState"]
+__all__ = ["SAMPLE_WEIGHT_EXPONENT", "OnlineLearner"]
 
 # Of t samples, sample i has the weight (i / t) ** 8: those encoded by the first dictionaries lose
 # their influence. The paper's solvers weigh all samples the same. benchmarks: robust_faces,
@@ -42,96 +39,6 @@ __all__ = ["SAMPLE_WEIGHT_EXPONENT", "BlockSummary", "OnlineLearner", "OnlineSta
 SAMPLE_WEIGHT_EXPONENT = 8.0
 # The share of outliers is averaged over about this many batches.
 _SHARE_MEMORY = 10
-
-
-class OnlineState(NamedTuple):
-    """All that a streaming factorisation remembers.
-
-    Attributes
-    ----------
-    W : array of shape (F, K)
-        Dictionary.
-    statistics : NamedTuple
-        State of the dictionary update.
-    code_prior : CodePrior
-        Typical codes, for filling gaps.
-    form : DataForm
-        The form in which batches are passed to encoders.
-    noise_estimate : NoiseEstimate
-        Noise of the residuals, for automatic weights.
-    outlier_weight : float
-        Weight of the l1 norm of the outliers; 0 for models without one.
-    loss : Divergence or None
-        The loss in use; None for models with outliers.
-    n_samples, n_batches : int
-        Counts.
-    outlier_share : float
-        Share of outliers among the observed entries of the latest batches.
-    residual_counts : ResidualCounts or None
-        Residuals by size, for p-values; None for models without outliers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.learning.composition import Composition
-    >>> from thalweg.learning.batches import DataForm, as_batch
-    >>> learner = Composition(n_components=2)
-    >>> batch = as_batch(np.random.default_rng(0).random((20, 5)))
-    >>> state = learner.init(batch, DataForm(), np.random.default_rng(0))
-    >>> learner.learn(state, batch).n_samples
-    20
-    """
-
-    W: Array
-    statistics: Any
-    code_prior: CodePrior
-    form: DataForm = DataForm()
-    noise_estimate: NoiseEstimate = NoiseEstimate()
-    outlier_weight: float = 0.0
-    loss: Divergence | None = None
-    n_samples: int = 0
-    n_batches: int = 0
-    outlier_share: float = 0.0
-    residual_counts: ResidualCounts | None = None
-
-
-class BlockSummary(NamedTuple):
-    """The summary of a block of samples, from which the dictionary is updated elsewhere.
-
-    Attributes
-    ----------
-    statistics : NamedTuple
-        Statistics for the dictionary update.
-    noise : NoiseSample
-        Entries for the noise estimate.
-    prior : CodePrior
-        Codes of the block.
-    outlier_share : float
-        Share of outliers among the observed entries.
-    n_entries, n_samples : int
-        Observed entries and samples.
-    residual_counts : ResidualCounts or None
-        Residuals of the block by size; None if they are not counted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.learning.composition import Composition
-    >>> from thalweg.learning.batches import DataForm, as_batch
-    >>> learner = Composition(n_components=2)
-    >>> batch = as_batch(np.random.default_rng(0).random((20, 5)))
-    >>> state = learner.init(batch, DataForm(), np.random.default_rng(0))
-    >>> learner.summarise(state, batch).n_entries
-    100
-    """
-
-    statistics: Any
-    noise: NoiseSample
-    prior: CodePrior
-    outlier_share: float
-    n_entries: int
-    n_samples: int
-    residual_counts: ResidualCounts | None = None
 
 
 class OnlineLearner:

@@ -7,7 +7,8 @@ from scipy import sparse
 
 from thalweg._typing import Array, Indices
 from thalweg.learning.batches import Batch, DataForm
-from thalweg.learning.online import OnlineLearner, OnlineState
+from thalweg.learning.online import OnlineLearner
+from thalweg.learning.online_state import OnlineState
 from thalweg.learning.rank import nonnegative_component, sample_size, search_sample
 
 __all__ = ["RankWindow", "resized"]

@@ -13,7 +13,8 @@ from thalweg.learning.batches import Batch, DataForm, outlier_share
 from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.dictionaries import random_dictionary
 from thalweg.learning.noise import MEMORY, SAMPLED_EVERY, estimate_noise
-from thalweg.learning.online import OnlineLearner, OnlineState
+from thalweg.learning.online import OnlineLearner
+from thalweg.learning.online_state import OnlineState
 from thalweg.noise.residual_counts import (
     ALL_COUNTED,
     COUNTED_EVERY,

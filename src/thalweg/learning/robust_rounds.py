@@ -6,24 +6,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thalweg._threads import few_threads
 from thalweg._typing import Array, Indices
-from thalweg.encoders import Codes
-from thalweg.encoders.columns import MAX_CHUNK_SIZE
-from thalweg.learning.batches import Batch, DataForm, n_observed, outlier_share
-from thalweg.learning.noise import NoiseSample, estimate_noise, noise_sample, pooled, sampling_steps
+from thalweg.learning._robust_blocks import Shared, block_loss, leftovers, visit, without_state
+from thalweg.learning.batches import Batch, DataForm
+from thalweg.learning.noise import NoiseSample, estimate_noise, pooled, sampling_steps
 from thalweg.learning.robust import RobustModel
-from thalweg.learning.rounds import BlockLoss, BlockTasks, RoundState, total_loss
+from thalweg.learning.rounds import BlockTasks, RoundState, total_loss
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
 from thalweg.updates import Factors
 from thalweg.updates.atom_replacement import (
-    WorstResiduals,
     dead_atoms,
     replace_atoms,
-    worst_residuals,
 )
 from thalweg.updates.batch_admm import BatchAdmm
 from thalweg.updates.batch_fast import BatchFast
@@ -71,33 +67,6 @@ class NoisePlan(NamedTuple):
             for n, end in zip(n_samples, ends, strict=True)
         ]
         return NoisePlan(every_feature, inside)
-
-
-class _Shared(NamedTuple):
-    """What all blocks need in a round: the method, and the dictionary part of its state."""
-
-    learner: "RobustRounds"
-    outlier_weight: float
-    dictionary: dict[str, Array]
-    every_feature: int
-
-    @property
-    def method(self) -> Any:
-        return self.learner.method(self.outlier_weight)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        F, K = self.dictionary["W"].shape
-        return F, K
-
-
-class _BlockState(NamedTuple):
-    """The state of a block after a round, which stays where the block is, and its statistics."""
-
-    state: Any
-    sums: Any
-    noise: NoiseSample
-    n_samples: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,9 +187,9 @@ class _Descent:
     def round(self, state: RoundState, n_iter: int, follows_noise: bool) -> RoundState:
         """Update codes, outliers and dictionary once, and evaluate the objective."""
         self.block_states = self.blocks.map(
-            "encode-block", _visit, self.shared, self.plan.columns, self.block_states
+            "encode-block", visit, self.shared, self.plan.columns, self.block_states
         )
-        handles = self.blocks.follow("statistics", _without_state, self.block_states)
+        handles = self.blocks.follow("statistics", without_state, self.block_states)
         reports = self.blocks.collect(handles)
         sums = self.method.merge([report.sums for report in reports])
         self.state = self.method.move(self.state, sums)
@@ -229,7 +198,7 @@ class _Descent:
         self.shared = self._share()
         W = self.method.factors(self.state).W
         n_samples = sum(report.n_samples for report in reports)
-        handles = self.blocks.map("loss-block", _block_loss, self.shared, self.block_states)
+        handles = self.blocks.map("loss-block", block_loss, self.shared, self.block_states)
         loss, share = total_loss(self.blocks.collect(handles))
         objective = loss / n_samples + self.learner.penalty(W)
         if follows_noise:
@@ -258,14 +227,14 @@ class _Descent:
             return
         target = self.blocks.share((self.state.W, len(dead)))
         found = self.blocks.collect(
-            self.blocks.map("replace-atoms-block", _leftovers, target, self.block_states)
+            self.blocks.map("replace-atoms-block", leftovers, target, self.block_states)
         )
         W, _ = replace_atoms(self.state.W, sums, dead, found, method.update.constraint)
         self.state = self.state._replace(W=W)
 
     def _share(self) -> Any:
         dictionary = {name: getattr(self.state, name) for name in self.method.shared}
-        shared = _Shared(self.learner, self.weight, dictionary, self.plan.every_feature)
+        shared = Shared(self.learner, self.weight, dictionary, self.plan.every_feature)
         return self.blocks.share(shared)
 
 
@@ -285,46 +254,3 @@ class _Plateau:
             self.n_still = self.n_still + 1 if still else 0
         self.previous = objective
         return self.n_still == self.patience
-
-
-def _visit(
-    batch: Batch, shared: _Shared, columns: Indices, kept: _BlockState | None
-) -> _BlockState:
-    """Update the codes and outliers of a block."""
-    V, observed = batch
-    method = shared.method
-    with few_threads(*shared.shape, min(V.shape[1], MAX_CHUNK_SIZE)):
-        state = method.start(V, shared.dictionary["W"], observed) if kept is None else kept.state
-        state, sums = method.visit(V, state._replace(**shared.dictionary), observed)
-    noise = noise_sample(batch, method.factors(state).H, shared.every_feature, columns)
-    own = state._replace(**dict.fromkeys(method.shared))
-    return _BlockState(own, sums, noise, V.shape[1])
-
-
-def _without_state(kept: _BlockState | None) -> _BlockState | None:
-    return None if kept is None else kept._replace(state=None)
-
-
-def _block_loss(batch: Batch, shared: _Shared, kept: _BlockState | None) -> BlockLoss | None:
-    """Return the contribution of a block to the objective for the current dictionary."""
-    if kept is None:
-        return None
-    with few_threads(*shared.shape, batch.V.shape[1]):
-        factors = shared.method.factors(kept.state._replace(**shared.dictionary))
-        losses = shared.learner.losses(batch, factors, shared.outlier_weight)
-    n_entries = n_observed(batch)
-    share = outlier_share(batch, factors.R)
-    return BlockLoss(float(np.sum(losses)), n_entries * share, n_entries)
-
-
-def _leftovers(
-    batch: Batch, target: tuple[Array, int], kept: _BlockState | None
-) -> WorstResiduals | None:
-    """Return the largest residuals of a block under the new dictionary."""
-    if kept is None:
-        return None
-    W, count = target
-    H, R = kept.state.H, kept.state.R
-    nothing = np.zeros(H.shape[1], H.dtype)
-    codes = Codes(H, R, nothing, nothing, np.ones(len(nothing), np.bool_))
-    return worst_residuals(W, batch.V, codes, count)

@@ -1,7 +1,7 @@
 """Learn a subspace from a stream: robust initialisation, tracking, drift and jumps."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch
 from thalweg.learning.challenger import Challenger
-from thalweg.learning.cusum import CHECK_EVERY, JUMP_TEST, Monitor
-from thalweg.learning.held_out import RankEvidence
+from thalweg.learning.cusum import CHECK_EVERY, JUMP_TEST, Monitor, OutlierCounts
 from thalweg.learning.init_samples import InitSamples, init_counts, robust_state
+from thalweg.learning.tracking_state import TrackingState
 from thalweg.noise.residual_counts import (
     ALL_COUNTED,
     COUNTED_EVERY,
@@ -23,89 +23,7 @@ from thalweg.noise.residual_counts import (
 )
 from thalweg.trackers import Track, Tracker
 
-__all__ = ["OutlierCounts", "TrackingLearner", "TrackingState"]
-
-# Factor of the outlier counts at each check: the share is that of about 10 checks, 320 samples.
-_OUTLIER_DECAY = 0.9
-
-
-class OutlierCounts(NamedTuple):
-    """Counts of outliers and observed entries, with weights that decay.
-
-    Attributes
-    ----------
-    n_outliers, n_observed : float
-        The counts.
-
-    Examples
-    --------
-    >>> from thalweg.learning.tracking import OutlierCounts
-    >>> OutlierCounts(1.0, 4.0).share
-    0.25
-    """
-
-    n_outliers: float = 0.0
-    n_observed: float = 0.0
-
-    @property
-    def share(self) -> float:
-        """Share of outliers among the observed entries."""
-        return self.n_outliers / self.n_observed if self.n_observed > 0.0 else 0.0
-
-    def added(self, n_outliers: int, n_observed: int, is_check: bool) -> "OutlierCounts":
-        """Return the counts with those of a block; they decay at a check."""
-        decay = _OUTLIER_DECAY if is_check else 1.0
-        return OutlierCounts(
-            decay * (self.n_outliers + n_outliers), decay * (self.n_observed + n_observed)
-        )
-
-
-class TrackingState(NamedTuple):
-    """All that changes while a subspace is tracked.
-
-    Attributes
-    ----------
-    tracker : NamedTuple
-        State of the tracker, among it the basis ``U``.
-    init_samples : InitSamples or None
-        Samples collected for a robust initialisation; None if there is no initialisation pending.
-    seed : int
-        Seed of the robust initialisation.
-    n_samples : int
-        Number of samples.
-    outliers : OutlierCounts
-        Counts of recent outliers.
-    monitor : Monitor
-        Drift and jumps.
-    residual_counts : ResidualCounts
-        Residuals by size, for p-values.
-    counting_basis : array of shape (F, K)
-        Basis at the latest check, under which residuals are counted.
-    rank_evidence : RankEvidence or None
-        Losses of hidden entries, from which the number of dimensions was chosen.
-    challenger : Challenger or None
-        The competing basis after a suspected jump.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.learning.tracking import TrackingLearner
-    >>> from thalweg.trackers.petrels import PetrelsTracker
-    >>> learner = TrackingLearner(PetrelsTracker())
-    >>> learner.init_at(np.eye(3, 2), np.random.default_rng(0)).n_samples
-    0
-    """
-
-    tracker: Any
-    init_samples: InitSamples | None
-    seed: int
-    n_samples: int
-    outliers: OutlierCounts
-    monitor: Monitor
-    residual_counts: ResidualCounts
-    counting_basis: Array
-    rank_evidence: RankEvidence | None = None
-    challenger: Challenger | None = None
+__all__ = ["TrackingLearner"]
 
 
 @dataclass(frozen=True)
