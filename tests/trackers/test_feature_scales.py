@@ -11,11 +11,11 @@ from thalweg.synthetic import subspace_stream
 from thalweg.trackers.adaptive_memory import AdaptiveMemory
 from thalweg.trackers.feature_scales import (
     FeatureScales,
-    leverages,
     log_density,
     normal_median,
     observed_medians,
     shrunken_scales,
+    unfitted_shares,
 )
 from thalweg.trackers.petrels_admm import PetrelsADMMTracker
 from thalweg.trackers.robust_init import robust_init
@@ -88,12 +88,12 @@ def test_a_scale_that_is_far_too_large_is_corrected_soon() -> None:
     assert streamed(rng.normal(size=(640, 20)), first).scale[5] < 1.5
 
 
-def test_leverages_are_the_diagonal_of_the_hat_matrix() -> None:
+def test_unfitted_shares_are_what_the_hat_matrix_leaves() -> None:
     W = np.random.default_rng(0).normal(size=(30, 3))
-    hat = W @ np.linalg.pinv(W)
-    np.testing.assert_allclose(leverages(W), np.diag(hat), rtol=1e-10)
-    np.testing.assert_allclose(leverages(W, 0.5), np.minimum(2 * np.diag(hat), 0.9), rtol=1e-10)
-    assert np.array_equal(leverages(np.zeros((4, 2))), np.zeros(4))
+    lever = np.diag(W @ np.linalg.pinv(W))
+    np.testing.assert_allclose(unfitted_shares(W), 1 - lever, rtol=1e-10)
+    np.testing.assert_allclose(unfitted_shares(W, 0.5), np.maximum(1 - 2 * lever, 0.1), rtol=1e-10)
+    assert np.array_equal(unfitted_shares(np.zeros((4, 2))), np.ones(4))
 
 
 def test_medians_are_those_of_numpy() -> None:

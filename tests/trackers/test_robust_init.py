@@ -8,7 +8,7 @@ import pytest
 from thalweg._linalg import orthonormal
 from thalweg.metrics import sep
 from thalweg.synthetic import subspace_stream
-from thalweg.trackers import robust_init as module
+from thalweg.trackers import _robust_factors as module
 from thalweg.trackers._least_absolute_residuals import least_absolute_residuals
 from thalweg.trackers._probabilistic_pca import probable_codes
 from thalweg.trackers.robust_init import robust_basis
@@ -128,7 +128,7 @@ def test_counts_that_are_mostly_zeros_have_a_start() -> None:
 
 def exact_alternation(data: Any, factors: Any, iterations: int) -> Any:
     """Fit codes and basis alternately by least absolute values, each by Newton's method."""
-    mask, threshold = module._unsuspicious(data), module._huber_threshold(data)
+    mask, threshold = module._unsuspicious(data), module.huber_threshold_of(data)
     for _ in range(iterations):
         factors = module._alternate(data, mask, factors, threshold)
     return factors
@@ -138,9 +138,9 @@ def exact_basis(data: Any, factors: Any) -> Array:
     """Fit codes and basis alternately on the inliers until convergence."""
     factors = exact_alternation(data, factors, 6)
     for _ in range(40):
-        inliers, noise_scale = module._inliers(data.X, data.observed, factors)
+        inliers, noise_scale = module.inliers_of(data.X, data.observed, factors)
         factors = module._alternate(data, inliers, factors, noise_scale)
-    inliers, _ = module._inliers(data.X, data.observed, factors)
+    inliers, _ = module.inliers_of(data.X, data.observed, factors)
     rows = [
         np.linalg.lstsq(factors.H[kept], x[kept], rcond=None)[0]
         for x, kept in zip(data.X.T, inliers.T, strict=True)
@@ -154,7 +154,7 @@ def prepared(stream: Any) -> tuple[Any, Array, Array]:
     X, mask = np.ascontiguousarray(V.T), np.ascontiguousarray(observed.T)
     U = stream.basis_at(0)
     H = np.linalg.lstsq(U, stream.clean.T, rcond=None)[0].T
-    return module._Data(X, mask, module._typical_sizes(X, mask)), U, H
+    return module.Data(X, mask, module.typical_sizes(X, mask)), U, H
 
 
 def l1_loss(data: Any, factors: Any) -> float:
@@ -170,11 +170,11 @@ def test_admm_ends_at_the_minimum_of_alternating_fits(seed: int, density: float)
     data, U, H = prepared(stream)
     guess = np.random.default_rng(seed).normal(size=U.shape)
     size = float(data.typical.mean())
-    found = module._Factors(
+    found = module.Factors(
         *least_absolute_residuals(data.X, module._unsuspicious(data), guess, size)
     )
     np.testing.assert_allclose(found.H.T @ found.H, np.eye(2), atol=1e-12)
-    for start in (found, module._Factors(U, H)):
+    for start in (found, module.Factors(U, H)):
         exact = l1_loss(data, exact_alternation(data, start, 10))
         assert l1_loss(data, found) == pytest.approx(exact, rel=1e-3)
 
@@ -185,7 +185,7 @@ def test_basis_is_that_of_exact_iterations(seed: int, density: float) -> None:
     """The distance between the two is small compared with their error due to noise."""
     stream = subspace_stream(200, 50, 2, outlier_density=density, random_state=seed)
     data, U, H = prepared(stream)
-    exact = exact_basis(data, module._Factors(U, H))
+    exact = exact_basis(data, module.Factors(U, H))
     found = robust_basis(data.X.T, 2, data.observed.T)
     assert sep(found.T, exact.T) < 0.05 * sep(exact.T, U.T)
 

@@ -160,7 +160,7 @@ class TrackingLearner:
         evidence, is_suspect = JUMP_TEST.step(state.monitor.evidence, track.error)
         monitor = state.monitor._replace(evidence=evidence)
         if is_check:
-            monitor = monitor.checked(tracked.U)
+            monitor = monitor.checked(basis)
         after = after._replace(monitor=monitor)
         if state.challenger is not None:
             return self._judged(after, state.challenger, V, observed, track.error)

@@ -41,11 +41,12 @@ def leverages(W: Array) -> Array:
     pivots = np.diagonal(factor)
     if not failed and pivots.min() > _GOOD_PIVOT * pivots.max():
         directions = W @ lapack.dtrtri(factor, lower=True)[0].T
-        return _row_squares(directions)
-    values, vectors = np.linalg.eigh(gram)
-    used = values > _NO_DIRECTION**2 * max(values[-1], np.finfo(float).tiny)
-    directions = W @ (vectors[:, used] / np.sqrt(values[used]))
-    return _row_squares(directions)
+    else:
+        values, vectors = np.linalg.eigh(gram)
+        used = values > _NO_DIRECTION**2 * max(values[-1], np.finfo(float).tiny)
+        directions = W @ (vectors[:, used] / np.sqrt(values[used]))
+    squares: Array = np.einsum("fk,fk->f", directions, directions, dtype=np.float64)
+    return squares
 
 
 def studentised(
@@ -206,8 +207,3 @@ def unfitted(residuals: Array, n_observed: Array | float, n_components: int) -> 
     n = np.maximum(np.broadcast_to(n_observed, len(residuals)), n_components + 1)
     corrected: Array = residuals / np.sqrt(1.0 - n_components / n)[:, None]
     return corrected
-
-
-def _row_squares(rows: Array) -> Array:
-    squares: Array = np.einsum("fk,fk->f", rows, rows, dtype=np.float64)
-    return squares

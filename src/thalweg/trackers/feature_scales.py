@@ -9,8 +9,9 @@ from scipy.special import erfinv
 
 from thalweg._constants import MAD_TO_STANDARD_DEVIATION
 from thalweg._typing import Array, Mask
+from thalweg.noise.leverage import leverages
 
-__all__ = ["FeatureScales", "leverages", "observed_medians", "shrunken_scales"]
+__all__ = ["FeatureScales", "observed_medians", "shrunken_scales", "unfitted_shares"]
 
 # Observations that the estimate of a scale remembers. A sensor that fails for 500 samples changes
 # its scale by less than 20 %. benchmark: tracking_hard
@@ -111,7 +112,7 @@ class FeatureScales(NamedTuple):
         log_scale -= np.median(log_scale)
         scale = shrunken_scales(log_scale, weight).astype(self.scale.dtype)
         share = float(np.sum(kept)) / (n_samples * kept.size) if n_samples > 0.0 else 0.0
-        limits = normal_median(threshold) * np.sqrt(1.0 - leverages(W, share or 1.0))
+        limits = normal_median(threshold) * np.sqrt(unfitted_shares(W, share or 1.0))
         return FeatureScales(
             scale, log_scale, weight, limits.astype(scale.dtype), np.zeros_like(self.counts)
         )
@@ -137,11 +138,11 @@ def log_density(threshold: float) -> float:
     return 2.0 * median * exp(-0.5 * median**2) / sqrt(2.0 * pi) / erf(threshold / sqrt(2.0))
 
 
-def leverages(W: Array, share: float = 1.0) -> Array:
-    """Return the share of each feature's noise that codes by least squares follow.
+def unfitted_shares(W: Array, share: float = 1.0) -> Array:
+    """Return the share of each feature's noise that codes by least squares leave.
 
-    It is the diagonal of ``W (W'W)^-1 W'`` over the share of the entries, and at most 0.9, so that
-    scales stay bounded.
+    It is 1 less the leverage over the share of the entries, and at least 0.1, so that scales stay
+    bounded.
 
     Parameters
     ----------
@@ -153,16 +154,12 @@ def leverages(W: Array, share: float = 1.0) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.trackers.feature_scales import leverages
-    >>> leverages(np.array([[1.0], [2.0], [2.0]])).round(3)
-    array([0.111, 0.444, 0.444])
+    >>> from thalweg.trackers.feature_scales import unfitted_shares
+    >>> unfitted_shares(np.array([[1.0], [2.0], [2.0]])).round(3)
+    array([0.889, 0.556, 0.556])
     """
-    gram = W.T.astype(np.float64) @ W
-    ridge = np.finfo(W.dtype).eps * float(np.trace(gram)) or 1.0
-    inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
-    shares = np.einsum("fk,fk->f", W @ inverse, W) / share
-    bounded: Array = np.clip(shares, 0.0, 1.0 - _SMALLEST_SHARE)
-    return bounded
+    left: Array = np.maximum(1.0 - leverages(W) / share, _SMALLEST_SHARE)
+    return left
 
 
 def shrunken_scales(log_scale: Array, weight: Array) -> Array:

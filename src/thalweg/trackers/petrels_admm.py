@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, sqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thalweg import _native
 from thalweg._checks import require_positive
@@ -24,9 +23,10 @@ from thalweg.trackers._row_least_squares import (
 from thalweg.trackers.adaptive_memory import AdaptiveMemory
 from thalweg.trackers.feature_scales import FeatureScales
 from thalweg.trackers.noise_scale import truncated_variance
+from thalweg.trackers.rejection_state import RejectionState, RejectionStatistics, Repeats
 from thalweg.trackers.robust_init import robust_basis, robust_init
 
-__all__ = ["PetrelsADMMTracker", "RejectionState", "RejectionStatistics", "Repeats"]
+__all__ = ["PetrelsADMMTracker"]
 
 # Samples between two updates of the features' scales and of the forgetting factor, counted from
 # the first sample, so that the result does not depend on how the stream is split into calls.
@@ -35,115 +35,6 @@ _CHECK_EVERY = 32
 # in 8..32 gives the same results.
 _STUCK_RUN = 16
 _RELEASED = 2  # variation of a feature after many repeats
-
-
-class RejectionStatistics(NamedTuple):
-    """Statistics of a stream that a sample is compared with: noise, codes, outliers.
-
-    Attributes
-    ----------
-    variance : float
-        Variance of the noise.
-    weight : float
-        Weight of the entries that the variance is estimated from; infinite if it is given.
-    n_samples : float
-        Number of samples.
-    code_size : float
-        Geometric mean of |h|^2 over the directions that the observed entries determine.
-    kept_share : float
-        Mean share of the observed entries that are no outliers.
-    first_scales : array of shape (16,)
-        Noise scales of the first samples, one each; their median is the first estimate.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
-    >>> PetrelsADMMTracker(noise_scale=0.5).init(np.eye(3, 2)).statistics.variance
-    0.25
-    """
-
-    variance: float
-    weight: float
-    n_samples: float
-    code_size: float
-    kept_share: float
-    first_scales: Array
-
-
-class Repeats(NamedTuple):
-    """Repeated values of the features, by which stuck sensors are recognised.
-
-    Attributes
-    ----------
-    last : array of shape (F,)
-        Latest observed values.
-    run : array of int32 of shape (F,)
-        Number of their repeats, up to a limit.
-    variation : array of int8 of shape (F,)
-        -1 if the feature has no value yet, 0 if it has never varied, 1 if it has, 2 if it has since
-        the last check, after many repeats.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.trackers.petrels_admm import Repeats
-    >>> Repeats.none(2, np.float64).run
-    array([0, 0], dtype=int32)
-    """
-
-    last: Array
-    run: NDArray[np.int32]
-    variation: NDArray[np.int8]
-
-    @classmethod
-    def none(cls, F: int, dtype: np.typing.DTypeLike) -> "Repeats":
-        """Return the state before the first sample."""
-        return cls(np.zeros(F, dtype), np.zeros(F, np.int32), np.full(F, -1, np.int8))
-
-
-class RejectionState(NamedTuple):
-    """A basis, the second moments of its rows, and the noise.
-
-    Attributes
-    ----------
-    W : array of shape (F, K)
-        Basis divided by the relative noise scales of the features.
-    D, L : arrays
-        LDL' factors of the rows' matrices of second moments, in blocks of rows.
-    statistics : RejectionStatistics
-        Common noise scale, and typical sizes of codes.
-    scales : FeatureScales
-        Noise scales of the features, relative to the common one.
-    memory : AdaptiveMemory
-        The forgetting factor, if it is adaptive.
-    repeats : Repeats
-        Repeated values.
-    n_pending : int
-        Number of samples with observed entries since the last check.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.trackers.petrels_admm import PetrelsADMMTracker
-    >>> PetrelsADMMTracker().init(np.eye(3, 2)).U.shape
-    (3, 2)
-    """
-
-    W: Array
-    D: Array
-    L: Array
-    statistics: RejectionStatistics
-    scales: FeatureScales
-    memory: AdaptiveMemory
-    repeats: Repeats
-    n_pending: int
-
-    @property
-    def U(self) -> Array:  # noqa: N802
-        """The basis; it need not be orthonormal."""
-        basis: Array = self.W * self.scales.scale[:, None]
-        return basis
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.trackers import Track
-from thalweg.trackers.petrels_admm import PetrelsADMMTracker, RejectionState
+from thalweg.trackers.petrels_admm import PetrelsADMMTracker
+from thalweg.trackers.rejection_state import RejectionState
 
 __all__ = ["PetrelsCFARTracker"]
 
