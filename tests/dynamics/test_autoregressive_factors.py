@@ -8,7 +8,8 @@ import pytest
 import thalweg
 from thalweg._rooms import members
 from thalweg.dynamics import Dynamics, Expected, seasons
-from thalweg.dynamics.autoregressive_factors import AutoregressiveFactors, column_units
+from thalweg.dynamics.autoregressive_factors import AutoregressiveFactors
+from thalweg.dynamics.dynamic_state import column_units
 
 ROOM = members("thalweg.dynamics")
 

@@ -7,7 +7,8 @@ import pytest
 
 import reference
 from thalweg._threads import pool_threads
-from thalweg.dynamics import factor_chain as chain
+from thalweg.dynamics import factor_chain as chain, factor_learning
+from thalweg.dynamics.factor_learning import improve_factors, initial_factors
 
 
 def samples(N: int = 12, F: int = 5, K: int = 3, *, equal: bool = False) -> tuple[Any, ...]:
@@ -44,7 +45,7 @@ def test_filtered_codes_are_those_of_the_joint_normal() -> None:
 
 def log_posterior(log_likelihood: float, p: chain.FactorParameters) -> float:
     """Return the log density of data and parameters, whose priors are in the constants."""
-    entries, noise = chain._PRIOR_ENTRIES, chain._PRIOR_NOISE
+    entries, noise = factor_learning._PRIOR_ENTRIES, factor_learning._PRIOR_NOISE
     inverse_gamma = entries * (np.log(p.noise) + noise / p.noise).sum()
     return float(log_likelihood - 0.5 * (np.square(p.loadings).sum() + inverse_gamma))
 
@@ -55,12 +56,12 @@ def test_the_posterior_density_of_em_never_falls(equal: bool, follow: bool) -> N
     rng = np.random.default_rng(1)
     Y, weights, steps, _ = samples(150, 6, equal=equal)
     Y += np.cumsum(rng.normal(size=(150, 2)), axis=0) @ rng.normal(size=(2, 6)) * 0.2
-    p = chain.initial_factors(Y, 2, steps, autoregressive=follow)
+    p = initial_factors(Y, 2, steps, autoregressive=follow)
     values = []
     for _ in range(30):
         moments = chain.smooth_codes(Y, weights, steps, p)
         values.append(log_posterior(moments.log_likelihood, p))
-        p = chain.improve_factors(Y, weights, steps, p, moments, autoregressive=follow)
+        p = improve_factors(Y, weights, steps, p, moments, autoregressive=follow)
     assert (np.diff(values) >= -1e-9 * np.abs(values[1:])).all()
     assert (p.phi > 0).all() == follow
 
@@ -70,7 +71,7 @@ def test_phi_has_the_largest_expected_likelihood(equal: bool) -> None:
     Y, weights, steps, p = samples(60, equal=equal)
     p = p._replace(phi=np.array([0.9, 0.7, 0.5]))
     moments = chain.smooth_codes(Y, weights, steps, p)
-    found = chain.improve_factors(Y, weights, steps, p, moments).phi
+    found = improve_factors(Y, weights, steps, p, moments).phi
     np.testing.assert_allclose(found, reference.learn_phi(*moments[:3], steps), atol=2e-3)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from thalweg.dynamics.calibration import calibrate
 from thalweg.dynamics.gaps import gap_lengths, hide_like_gaps
+from thalweg.dynamics.scores import Scores
 
 
 def test_lengths_are_those_counted() -> None:
@@ -57,7 +58,9 @@ def test_intervals_of_fresh_errors_have_their_level() -> None:
     lengths = rng.choice([1, 3, 20], (2000, 8))
     sizes = np.sqrt(lengths) * np.linspace(0.5, 2.0, 8)
     std, use = np.ones(lengths.shape), np.ones(lengths.shape, bool)
-    found = calibrate(sizes * rng.normal(size=sizes.shape), std, lengths, use, np.ones(8))
+    found = calibrate(
+        Scores.of(sizes * rng.normal(size=sizes.shape), std, lengths, use), np.ones(8)
+    )
     errors = sizes * rng.normal(size=sizes.shape)
     inside = np.abs(errors) < found.interval_factor(0.9, lengths)
     for length in (1, 3, 20):
@@ -69,6 +72,8 @@ def test_intervals_of_fresh_errors_have_their_level() -> None:
 
 def test_without_hidden_entries_errors_are_normal() -> None:
     nothing = np.zeros((5, 2), bool)
-    found = calibrate(np.zeros((5, 2)), np.ones((5, 2)), np.ones((5, 2), int), nothing, np.ones(2))
+    found = calibrate(
+        Scores.of(np.zeros((5, 2)), np.ones((5, 2)), np.ones((5, 2), int), nothing), np.ones(2)
+    )
     assert found.interval_factor(0.9, np.ones((1, 2), int))[0, 0] == pytest.approx(1.645, abs=0.01)
     assert (found.std_factor(np.ones((1, 2), int)) == 1.0).all()

@@ -8,6 +8,7 @@ import pytest
 import reference
 from thalweg._threads import pool_threads
 from thalweg.dynamics import local_processes as local
+from thalweg.dynamics.local_learning import initial_parameters, learn_local
 
 TOLERANCE = {np.float32: 1e-4, np.float64: 1e-9}
 
@@ -45,7 +46,7 @@ def test_short_series(N: int) -> None:
     exact = reference.smooth_local(Y, weights, steps, tuple(parameters))
     np.testing.assert_allclose(found.mean, exact[0], atol=1e-12)
     np.testing.assert_allclose(found.variance, exact[1], atol=1e-12)
-    learnt, _ = local.learn_local(Y, weights, steps, parameters, 3)
+    learnt, _ = learn_local(Y, weights, steps, parameters, 3)
     assert all(np.isfinite(part).all() for part in learnt)
 
 
@@ -65,8 +66,8 @@ def test_missing_entries_may_have_any_value() -> None:
 def test_the_likelihood_of_em_never_falls(equal: bool, walk: bool) -> None:
     Y, weights, steps, _ = series(6, 80, equal=equal)
     Y = np.cumsum(Y, axis=1) * 0.3 + Y
-    start = local.initial_parameters(Y, weights, steps, random_walk=walk)
-    found, log_likelihood = local.learn_local(Y, weights, steps, start, 40)
+    start = initial_parameters(Y, weights, steps, random_walk=walk)
+    found, log_likelihood = learn_local(Y, weights, steps, start, 40)
     assert (np.diff(log_likelihood) >= -1e-9 * np.abs(log_likelihood[:, 1:])).all()
     last = local.smooth_local(Y, weights, steps, found).log_likelihood
     assert (last >= log_likelihood[:, -1] - 1e-9).all()
@@ -78,8 +79,8 @@ def test_the_likelihood_of_em_never_falls(equal: bool, walk: bool) -> None:
 def test_em_finds_the_largest_likelihood(equal: bool) -> None:
     Y, weights, steps, _ = series(4, 60, equal=equal)
     Y = np.cumsum(Y, axis=1) * 0.3 + Y
-    start = local.initial_parameters(Y, weights, steps)
-    found, _ = local.learn_local(Y, weights, steps, start, 60)
+    start = initial_parameters(Y, weights, steps)
+    found, _ = learn_local(Y, weights, steps, start, 60)
     best = [reference.learn_local(y, w, steps) for y, w in zip(Y, weights, strict=True)]
     assert (
         local.smooth_local(Y, weights, steps, found).log_likelihood > np.array(best) - 0.1
@@ -98,8 +99,8 @@ def test_em_finds_the_parameters(equal: bool) -> None:
         a = truth.phi[0] ** steps[min(t, N - 2)]
         level = a * level + np.sqrt(2.0 * (1.0 - a * a)) * rng.normal()
     weights = (rng.random((1, N)) < 0.8).astype(float)
-    start = local.initial_parameters(y[None], weights, steps)
-    found, _ = local.learn_local(y[None], weights, steps, start, 200)
+    start = initial_parameters(y[None], weights, steps)
+    found, _ = learn_local(y[None], weights, steps, start, 200)
     for part, expected in zip(found[:3], truth[:3], strict=True):
         np.testing.assert_allclose(part, expected, rtol=0.15)
 
@@ -119,8 +120,8 @@ def test_residuals_are_those_without_the_entry() -> None:
 def test_threads_do_not_change_results() -> None:
     Y, weights, steps, parameters = series(40, 60)
     with pool_threads(2):
-        two = local.learn_local(Y, weights, steps, parameters, 5)[0]
-    one = local.learn_local(Y, weights, steps, parameters, 5)[0]
+        two = learn_local(Y, weights, steps, parameters, 5)[0]
+    one = learn_local(Y, weights, steps, parameters, 5)[0]
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a, b)
 

@@ -64,8 +64,9 @@ class LocalFill:
     def _choose(self, Z: Array, outliers: Array, encode: Callable[[Array], Array]) -> None:
         """Decide by hidden entries, whose codes are found without them."""
         from thalweg.dynamics.calibration import calibrate
-        from thalweg.dynamics.gaps import gap_lengths, hide_like_gaps
-        from thalweg.learning.dynamic_completion import simple_errors
+        from thalweg.dynamics.gaps import gap_lengths, gap_starts, hide_like_gaps
+        from thalweg.dynamics.scores import Scores
+        from thalweg.learning.simple_fills import simple_errors
 
         hidden = hide_like_gaps(np.isnan(Z), self._rng)
         gaps = np.where(hidden, np.nan, Z)
@@ -77,8 +78,9 @@ class LocalFill:
         timed = np.where(hidden, low_rank + found.values - Z, 0.0)
         self.uses_time = _is_smaller(timed[hidden], still[hidden])
         errors, std = (timed, found.std) if self.uses_time else (still, np.ones(Z.shape))
-        lengths, scale = gap_lengths(np.isnan(gaps)), np.ones(Z.shape[1])
-        self.calibration = calibrate(errors, std, lengths, hidden, scale)
+        missing, scale = np.isnan(gaps), np.ones(Z.shape[1])
+        scores = Scores.of(errors, std, gap_lengths(missing), hidden, gap_starts(missing))
+        self.calibration = calibrate(scores, scale)
         if hidden.any():
             self.baselines = simple_errors(Z, hidden, scale, self.calibration)
 

@@ -29,7 +29,7 @@ def fills_in_time(model: Any) -> bool:
 
 def use_time(model: Any, X: Array, units: Units, run: Run) -> None:
     """Let a model use time, choose its rank, and respect the signs of columns, unless set."""
-    from thalweg.learning.dynamic_completion import sign_bounds
+    from thalweg.dynamics.bounds import sign_bounds
 
     lower, upper = (units.to(bound[None])[0] for bound in sign_bounds(X))
     chosen = {"dynamics": "auto", "bounds": (lower, upper)}

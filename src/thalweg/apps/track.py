@@ -96,7 +96,7 @@ def track(
     >>> result.values["rows"], result.values["gaps filled"] > 0
     (400, True)
     """
-    from thalweg.learning.dynamic_completion import sign_bounds
+    from thalweg.dynamics.bounds import sign_bounds
 
     run = Run("track", source, **common)
     require_positive(threshold=threshold)

@@ -1,5 +1,6 @@
 """Autoregressive codes, and an autoregressive deviation of each feature from the low-rank part."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -7,87 +8,28 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 from thalweg.dynamics import Expected, factor_chain as chain, local_processes as local
+from thalweg.dynamics.dynamic_state import DynamicState, LastRow, column_units, in_units
 from thalweg.dynamics.factor_chain import CodeMoments, FactorParameters
+from thalweg.dynamics.factor_learning import improve_factors, initial_factors
+from thalweg.dynamics.local_learning import initial_parameters, learn_local
 from thalweg.dynamics.local_processes import LocalMoments, LocalParameters
 from thalweg.dynamics.seasons import fit_season, harmonics
 from thalweg.errors import ParameterError
 
-__all__ = ["AutoregressiveFactors", "DynamicState", "LastRow", "column_units"]
+__all__ = ["AutoregressiveFactors"]
 
-# Interquartile range of a standard normal variable.
-_NORMAL_IQR = 1.349
-# Interquartile ranges from the median, in standard deviations, beyond which entries do not count
-# for the mean and scale of a column: practically never exceeded by normal noise.
-_FAR = 8.0
 # Threshold of the first half of the iterations, when outliers still enlarge the noise.
 # tests: dynamics/test_autoregressive_factors.py
 _FIRST_THRESHOLD = 2.5
 # Rounds of reweighting, and iterations of EM in each, of the local processes.
 _LOCAL_ROUNDS, _LOCAL_ITERATIONS = 3, 2
 _CODE_ROUNDS = 3  # rounds of reweighting of codes for given parameters
-
-
-class LastRow(NamedTuple):
-    """Moments at the last row of a table, from which forecasts start.
-
-    Attributes
-    ----------
-    time : float
-        Time of the row.
-    code_mean, code_covariance : array of shape (K,) and (K, K)
-        Moments of the codes.
-    local_mean, local_variance : array of shape (F,)
-        Moments of the local deviations.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.dynamics.autoregressive_factors import LastRow
-    >>> LastRow(3.0, np.zeros(1), np.eye(1), np.zeros(2), np.ones(2)).time
-    3.0
-    """
-
-    time: float
-    code_mean: Array
-    code_covariance: Array
-    local_mean: Array
-    local_variance: Array
-
-
-class DynamicState(NamedTuple):
-    """A fitted model of a table.
-
-    Attributes
-    ----------
-    centre, scale : array of shape (F,)
-        Units of the columns; all that follows is in standardised units.
-    step : float
-        Median step between rows: the unit of time of phi.
-    season : array of shape (n, F)
-        Coefficients of the harmonics.
-    factors : FactorParameters
-        Parameters of the codes.
-    local : LocalParameters
-        Parameters of the local deviations.
-    last : LastRow
-        Moments at the last row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.dynamics.autoregressive_factors import AutoregressiveFactors
-    >>> X = np.outer(np.sin(np.arange(50.0) / 5), [1.0, 2.0])
-    >>> AutoregressiveFactors().fit(X, np.arange(50.0), 1).factors.loadings.shape
-    (2, 1)
-    """
-
-    centre: Array
-    scale: Array
-    step: float
-    season: Array
-    factors: FactorParameters
-    local: LocalParameters
-    last: LastRow
+# Iterations of EM from the parameters of a similar table or model.
+# tests: dynamics/test_autoregressive_factors.py
+_WARM_ITERATIONS = 5
+# Gain of log-likelihood per observed entry at which EM stops.
+# Safety margin: any value in 1e-4..1e-3 gives the same fills.
+_LEAST_GAIN = 5e-4
 
 
 class _Parts(NamedTuple):
@@ -96,6 +38,8 @@ class _Parts(NamedTuple):
     low_rank: Array
     codes: CodeMoments
     deviation: LocalMoments
+    code_weights: Array
+    local_weights: Array
 
 
 @dataclass(frozen=True)
@@ -160,8 +104,10 @@ class AutoregressiveFactors:
         if self.max_iter < 1:
             raise ParameterError(f"max_iter must be a positive integer, got {self.max_iter!r}.")
 
-    def fit(self, X: Array, times: Array, n_components: int) -> DynamicState:
-        """Estimate the parameters."""
+    def fit(
+        self, X: Array, times: Array, n_components: int, start: DynamicState | None = None
+    ) -> DynamicState:
+        """Estimate the parameters, from those of a similar table or model if they are given."""
         centre, scale = column_units(X)
         observed = ~np.isnan(X)
         Z = np.where(observed, (X - centre) / scale, 0.0).astype(np.float64)
@@ -170,9 +116,10 @@ class AutoregressiveFactors:
         season = fit_season(Z, observed, basis)
         Z = np.where(observed, Z - basis @ season, 0.0)
         steps = np.diff(times) / step
-        factors, moments = self._learn_codes(Z, observed, steps, n_components)
+        warm = None if start is None else start.in_units_of(scale, step)
+        factors, moments = self._learn_codes(Z, observed, steps, n_components, warm)
         left = np.where(observed, Z - moments.mean @ factors.loadings.T, 0.0)
-        own, deviation = self._learn_local(left, observed, steps)
+        own, deviation = self._learn_local(left, observed, steps, warm)
         last = LastRow(
             float(times[-1]),
             moments.mean[-1],
@@ -184,71 +131,169 @@ class AutoregressiveFactors:
 
     def smooth(self, state: DynamicState, X: Array, times: Array) -> Expected:
         """Return the moments of all entries given the observed ones."""
-        observed = ~np.isnan(X)
-        season = harmonics(times, self.periods, state.step) @ state.season
-        Z = np.where(observed, (X - state.centre) / state.scale - season, 0.0)
-        parts = self._moments(state, Z.astype(np.float64), observed, np.diff(times) / state.step)
+        Z, observed, steps, season = self._standardised(state, X, times)
+        parts = self._moments(state, Z, observed, steps)
         mean = season + parts.low_rank + parts.deviation.mean.T
         variance = chain.code_variance(state.factors.loadings, parts.codes.covariance)
         variance = variance + parts.deviation.variance.T
-        return _in_units(state, mean, variance, X.dtype)
+        return in_units(state, mean, variance, X.dtype)
 
     def forecast(self, state: DynamicState, times: Array) -> Expected:
         """Return the moments of rows after the last one."""
-        ahead = (np.asarray(times, np.float64) - state.last.time)[:, None] / state.step
+        last, n = state.last, len(times)
+        codes = np.repeat(last.code_mean[None], n, axis=0), last.code_covariance[None]
+        own = last.local_mean[None], last.local_variance[None]
+        ahead = np.asarray(times, np.float64) - last.time
+        return self._ahead(state, np.asarray(times), ahead, codes, own)
+
+    def hindcast(
+        self, state: DynamicState, X: Array, times: Array, ahead: Sequence[int], most: int
+    ) -> Iterator[tuple[Any, Expected]]:
+        """Yield rows, and their moments given the rows up to some steps before them.
+
+        Parameters
+        ----------
+        state : DynamicState
+            Result of ``fit``.
+        X : array of shape (n_samples, n_features)
+            The table; NaN marks missing entries.
+        times : array of shape (n_samples,)
+            Increasing times of the rows.
+        ahead : sequence of int
+            Numbers of steps.
+        most : int
+            Largest number of rows for each number of steps.
+
+        Yields
+        ------
+        rows : integer array of shape (n,)
+            Rows.
+        Expected
+            Their means and standard deviations.
+        """
+        codes, own = self._filtered(state, X, times)
+        for steps in ahead:
+            last = len(X) - steps - 1
+            origins = np.unique(np.linspace(0, last, min(most, last + 1)).astype(np.intp))
+            start = codes.mean[origins], codes.covariance[origins]
+            deviation = own.mean.T[origins], own.variance.T[origins]
+            later = times[origins + steps]
+            found = self._ahead(state, later, later - times[origins], start, deviation)
+            yield origins + steps, found
+
+    def _ahead(
+        self,
+        state: DynamicState,
+        times: Array,
+        ahead: Array,
+        codes: tuple[Array, Array],
+        deviation: tuple[Array, Array],
+    ) -> Expected:
+        """Return the moments of rows, from those of codes and deviations some time before."""
+        steps = ahead[:, None] / state.step
         season = harmonics(times, self.periods, state.step) @ state.season
-        last, own, W = state.last, state.local, state.factors.loadings
-        a = np.where(state.factors.phi > 0.0, state.factors.phi, 0.0) ** ahead
-        low_rank = (a * last.code_mean) @ W.T
-        P = a[:, :, None] * last.code_covariance * a[:, None, :]
+        own, W = state.local, state.factors.loadings
+        a = np.where(state.factors.phi > 0.0, state.factors.phi, 0.0) ** steps
+        P = a[:, :, None] * codes[1] * a[:, None, :]
         diagonal = np.arange(W.shape[1])
         P[:, diagonal, diagonal] += 1.0 - np.square(a)
-        b = own.phi**ahead
-        added = np.where(own.phi < 1.0, 1.0 - np.square(b), ahead) * own.variance
-        variance = chain.code_variance(W, P) + np.square(b) * last.local_variance + added
-        mean = season + low_rank + b * last.local_mean
-        return _in_units(state, mean, variance, state.centre.dtype)
+        b = own.phi**steps
+        added = np.where(own.phi < 1.0, 1.0 - np.square(b), steps) * own.variance
+        variance = chain.code_variance(W, P) + np.square(b) * deviation[1] + added
+        mean = season + (a * codes[0]) @ W.T + b * deviation[0]
+        return in_units(state, mean, variance, state.centre.dtype)
+
+    def _filtered(
+        self, state: DynamicState, X: Array, times: Array
+    ) -> tuple[CodeMoments, LocalMoments]:
+        """Return the moments of each row given those before it, without outliers."""
+        Z, observed, steps = self._standardised(state, X, times)[:3]
+        parts = self._moments(state, Z, observed, steps)
+        codes = _no_codes(len(Z))
+        if len(state.factors.phi):
+            codes = chain.filter_codes(Z, parts.code_weights, steps, state.factors)
+        left = np.where(observed, Z - codes.mean @ state.factors.loadings.T, 0.0)
+        weights = parts.local_weights
+        return codes, local.filter_local(np.ascontiguousarray(left.T), weights, steps, state.local)
+
+    def _standardised(
+        self, state: DynamicState, X: Array, times: Array
+    ) -> tuple[Array, Mask, Array, Array]:
+        """Return rows without season in units of the model, observed entries, steps and season."""
+        observed = ~np.isnan(X)
+        season = harmonics(times, self.periods, state.step) @ state.season
+        Z = np.where(observed, (X - state.centre) / state.scale - season, 0.0)
+        return Z.astype(np.float64), observed, np.diff(times) / state.step, season
 
     def _learn_codes(
-        self, Z: Array, observed: Mask, steps: Array, n_components: int
+        self, Z: Array, observed: Mask, steps: Array, n_components: int, warm: DynamicState | None
     ) -> tuple[FactorParameters, CodeMoments]:
         """Estimate the codes by EM with weights."""
         follow = self.codes is not None
-        start = chain.initial_factors(
-            _interpolated(Z, observed), n_components, steps, autoregressive=follow
-        )
+        if warm is not None and not _is_start(warm.factors, n_components, follow):
+            warm = None
+        if warm is None:
+            filled = _interpolated(Z, observed)
+            parameters = initial_factors(filled, n_components, steps, autoregressive=follow)
+        else:
+            parameters = warm.factors
         if n_components == 0:
-            return start, _no_codes(len(Z))
-        parameters = start
+            return parameters, _no_codes(len(Z))
         weights: Array = observed.astype(np.float64)
-        for i in range(self.max_iter):
+        least, before = _LEAST_GAIN * np.count_nonzero(observed), -np.inf
+        n_iter = self.max_iter if warm is None else min(self.max_iter, _WARM_ITERATIONS)
+        for i in range(n_iter):
             moments = chain.smooth_codes(Z, weights, steps, parameters)
-            threshold = self._early(i, self.max_iter)
+            late = warm is not None or not self._early(i, n_iter)
+            if late and moments.log_likelihood - before < least:
+                return parameters, moments
+            before = moments.log_likelihood if late else before
+            threshold = self.threshold if late else min(_FIRST_THRESHOLD, self.threshold)
             weights = self._code_weights(Z, observed, weights, parameters, moments, threshold)
-            parameters = chain.improve_factors(
+            parameters = improve_factors(
                 Z, weights, steps, parameters, moments, autoregressive=follow
             )
         return parameters, chain.smooth_codes(Z, weights, steps, parameters)
 
     def _learn_local(
-        self, left: Array, observed: Mask, steps: Array
+        self, left: Array, observed: Mask, steps: Array, warm: DynamicState | None
     ) -> tuple[LocalParameters, LocalMoments]:
         """Estimate the deviations by EM with weights; without them, the noise is all there is."""
         Y = np.ascontiguousarray(left.T)
         weights: Array = np.ascontiguousarray(observed.T, np.float64)
         walk = self.local == "random-walk"
-        parameters = local.initial_parameters(Y, weights, steps, random_walk=walk)
+        parameters = initial_parameters(Y, weights, steps, random_walk=walk)
         if self.local is None:
             total = parameters.variance + parameters.noise
             parameters = parameters._replace(variance=np.zeros_like(total), noise=total)
             return parameters, local.smooth_local(Y, weights, steps, parameters)
-        for i in range(_LOCAL_ROUNDS):
-            parameters, _ = local.learn_local(Y, weights, steps, parameters, _LOCAL_ITERATIONS)
+        rounds = _LOCAL_ROUNDS
+        if warm is not None and _is_walk(warm.local) == walk and warm.local.variance.all():
+            parameters, rounds = warm.local, 1
             moments = local.smooth_local(Y, weights, steps, parameters)
-            threshold = self._early(i, _LOCAL_ROUNDS)
-            squares = local.leave_one_out(Y, weights, parameters, moments)
-            weights = observed.T * _weights(squares, threshold)
+            weights = self._local_weights(Y, observed, weights, parameters, moments, late=True)
+        for i in range(rounds):
+            parameters, _ = learn_local(Y, weights, steps, parameters, _LOCAL_ITERATIONS)
+            moments = local.smooth_local(Y, weights, steps, parameters)
+            late = rounds == 1 or not self._early(i, rounds)
+            weights = self._local_weights(Y, observed, weights, parameters, moments, late=late)
         return parameters, local.smooth_local(Y, weights, steps, parameters)
+
+    def _local_weights(
+        self,
+        Y: Array,
+        observed: Mask,
+        weights: Array,
+        parameters: LocalParameters,
+        moments: LocalMoments,
+        *,
+        late: bool,
+    ) -> Array:
+        if self.threshold == np.inf:
+            return weights
+        threshold = self.threshold if late else min(_FIRST_THRESHOLD, self.threshold)
+        squares = local.leave_one_out(Y, weights, parameters, moments)
+        return np.asarray(observed.T * _weights(squares, threshold))
 
     def _moments(self, state: DynamicState, Z: Array, observed: Mask, steps: Array) -> _Parts:
         """Return codes and deviations for given parameters, with weights from their residuals."""
@@ -261,15 +306,16 @@ class AutoregressiveFactors:
                 if self.threshold == np.inf:
                     break
                 weights = self._code_weights(Z, observed, weights, factors, codes, self.threshold)
-        low_rank = codes.mean @ factors.loadings.T
+        low_rank, code_weights = codes.mean @ factors.loadings.T, weights
         left = np.ascontiguousarray(np.where(observed, Z - low_rank, 0.0).T)
         weights = np.ascontiguousarray(observed.T, np.float64)
         deviation = local.smooth_local(left, weights, steps, state.local)
         for _ in range(_CODE_ROUNDS if self.threshold < np.inf else 0):
-            squares = local.leave_one_out(left, weights, state.local, deviation)
-            weights = observed.T * _weights(squares, self.threshold)
+            weights = self._local_weights(
+                left, observed, weights, state.local, deviation, late=True
+            )
             deviation = local.smooth_local(left, weights, steps, state.local)
-        return _Parts(low_rank, codes, deviation)
+        return _Parts(low_rank, codes, deviation, code_weights, weights)
 
     def _code_weights(
         self,
@@ -287,57 +333,23 @@ class AutoregressiveFactors:
         squares = local.squared_residuals(residual, weights, parameters.noise, variance)
         return np.asarray(observed * _weights(squares, threshold))
 
-    def _early(self, i: int, n: int) -> float:
-        """Return the threshold of iteration i out of n."""
-        early = self.threshold < np.inf and 2 * i < n
-        return min(_FIRST_THRESHOLD, self.threshold) if early else self.threshold
-
-
-def _in_units(state: DynamicState, mean: Array, variance: Array, dtype: Any) -> Expected:
-    """Convert moments without noise to those of measurements, in the units of the data."""
-    std = np.sqrt(np.maximum(variance + state.local.noise, 0.0)) * state.scale
-    return Expected((mean * state.scale + state.centre).astype(dtype), std.astype(dtype))
-
-
-def column_units(X: Array) -> tuple[Array, Array]:
-    """Return mean and standard deviation of each column, without distant entries.
-
-    Parameters
-    ----------
-    X : array of shape (N, F)
-        The table; NaN marks missing entries.
-
-    Returns
-    -------
-    centre, scale : array of shape (F,)
-        A column without observed entries has 0 and 1, a constant one the scale 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.dynamics.autoregressive_factors import column_units
-    >>> X = np.array([[0.0], [1.0], [2.0], [1.0], [1e6], [np.nan]])
-    >>> [float(part[0].round(3)) for part in column_units(X)]
-    [1.0, 0.707]
-    """
-    centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-    for f in range(X.shape[1]):
-        x = X[~np.isnan(X[:, f]), f].astype(np.float64)
-        if x.size == 0:
-            continue
-        low, median, high = np.quantile(x, [0.25, 0.5, 0.75])
-        # a mostly constant column has equal quartiles: then all entries count
-        limit = _FAR * (high - low) / _NORMAL_IQR if high > low else np.inf
-        near = x[np.abs(x - median) <= limit]
-        centre[f] = near.mean()
-        std = near.std()
-        scale[f] = std if std > 0.0 else 1.0
-    return centre, scale
+    def _early(self, i: int, n: int) -> bool:
+        """Whether iteration i out of n has the first threshold."""
+        return self.threshold < np.inf and 2 * i < n
 
 
 def _weights(squares: Array, threshold: float) -> Array:
     """Return min(1, (threshold / residual)^4) for squared residuals."""
     return np.asarray(np.square(np.minimum(1.0, threshold**2 / np.maximum(squares, 1e-300))))
+
+
+def _is_start(factors: FactorParameters, n_components: int, follow: bool) -> bool:
+    """Whether parameters are of the same kind."""
+    return len(factors.phi) == n_components and bool(factors.phi.any()) == follow
+
+
+def _is_walk(parameters: LocalParameters) -> bool:
+    return bool((parameters.phi >= 1.0).all())
 
 
 def _no_codes(n: int) -> CodeMoments:

@@ -5,15 +5,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import erfinv
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array
+from thalweg.dynamics.scores import Scores
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = ["Calibration", "calibrate", "length_classes"]
 
 # Lengths of gaps from which each class begins, in rows.
 _LENGTHS = (1, 2, 4, 8, 16, 32, 64, 128)
-# Hidden entries of a class, below which it joins the class before: the 0.9 quantile of as many
-# scores is known within 0.03.
-_LEAST_ENTRIES = 100
+# Hidden entries and gaps of a class, below which it joins the class before: the 0.9 quantile of as
+# many independent scores is known within 0.03 and 0.07.
+_LEAST_ENTRIES, _LEAST_GAPS = 100, 20
 # Weight of the common scale in that of a feature, in entries.
 _PRIOR_ENTRIES = 50.0
 # Levels whose quantiles are kept.
@@ -47,9 +48,10 @@ class Calibration(NamedTuple):
     --------
     >>> import numpy as np
     >>> from thalweg.dynamics.calibration import calibrate
+    >>> from thalweg.dynamics.scores import Scores
     >>> rng = np.random.default_rng(0)
     >>> errors, ones = rng.normal(size=(400, 5)), np.ones((400, 5), int)
-    >>> found = calibrate(errors, ones * 0.5, ones, ones > 0, np.ones(5))
+    >>> found = calibrate(Scores.of(errors, ones * 0.5, ones, ones > 0), np.ones(5))
     >>> bool(abs(found.std_factor(ones).mean() - 2.0) < 0.1)
     True
     """
@@ -77,20 +79,18 @@ class Calibration(NamedTuple):
         return np.asarray(np.maximum(found, 0))
 
 
-def calibrate(errors: Array, std: Array, lengths: Array, hidden: Mask, scale: Array) -> Calibration:
+def calibrate(found: Scores, scale: Array) -> Calibration:
     """Return the sizes of the errors of hidden entries by length of gap and feature.
 
     Split conformal prediction: the score of an entry is |error| / std, and the interval at level p
-    has the half width q std, where q is the quantile of level p (1 + 1 / n) of n scores.
+    has the half width q std, where q is the quantile of level p (1 + 1 / n) of the scores from n
+    gaps. Entries of one gap are not exchangeable with those of others one by one, so that gaps
+    count, not entries.
 
     Parameters
     ----------
-    errors, std : array of shape (N, F)
-        Errors of fills, and the standard deviations of the model.
-    lengths : integer array of shape (N, F)
-        Lengths of gaps while the entries were hidden.
-    hidden : boolean array of shape (N, F)
-        Entries to use.
+    found : Scores
+        Errors of hidden entries.
     scale : array of shape (F,)
         Standard deviations of the columns.
 
@@ -103,35 +103,69 @@ def calibrate(errors: Array, std: Array, lengths: Array, hidden: Mask, scale: Ar
     --------
     >>> import numpy as np
     >>> from thalweg.dynamics.calibration import calibrate
+    >>> from thalweg.dynamics.scores import Scores
     >>> rng = np.random.default_rng(0)
     >>> errors, ones = rng.normal(size=(400, 5)), np.ones((400, 5), int)
-    >>> found = calibrate(errors, ones * 1.0, ones, ones > 0, np.ones(5))
+    >>> found = calibrate(Scores.of(errors, ones * 1.0, ones, ones > 0), np.ones(5))
     >>> bool(abs(found.interval_factor(0.9, ones).mean() - 1.645) < 0.1)
     True
     """
-    F = hidden.shape[1]
-    rows, columns = np.nonzero(hidden)
-    if len(rows) == 0:
+    F = len(scale)
+    if len(found.errors) == 0:
         return _normal_errors(F)
-    scores = (np.abs(errors[rows, columns]) / std[rows, columns]).astype(np.float64)
-    relative = np.square(errors[rows, columns] / scale[columns]).astype(np.float64)
-    own = lengths[rows, columns]
-    edges = _classes(own)
-    classes = np.searchsorted(edges, own, side="right") - 1
-    features = _feature_factors(scores, classes, columns, F)
-    scores = scores / features[columns]
+    scores = np.abs(found.errors) / found.std
+    relative = np.square(found.errors / scale[found.columns])
+    edges = length_classes(found.lengths, found.gaps)
+    classes = np.searchsorted(edges, found.lengths, side="right") - 1
+    features = _feature_factors(scores, classes, found.columns, F)
+    scores = scores / features[found.columns]
     quantiles, factors, counts, plain = [], [], [], []
     for k in range(len(edges)):
-        inside = scores[classes == k]
-        levels = np.minimum(1.0, _LEVELS * (1.0 + 1.0 / len(inside)))
+        own = classes == k
+        inside, n_gaps = scores[own], len(np.unique(found.gaps[own]))
+        levels = np.minimum(1.0, _LEVELS * (1.0 + 1.0 / n_gaps))
         quantiles.append(np.quantile(inside, levels))
         most = _MAX_SCORE * np.median(inside) / _NORMAL_MEDIAN
         factors.append(max(np.sqrt(np.mean(np.square(np.minimum(inside, most)))), _TINY))
         counts.append(len(inside))
-        plain.append(np.sqrt(np.mean(relative[classes == k])))
+        plain.append(np.sqrt(np.mean(relative[own])))
     return Calibration(
         edges, np.array(quantiles), np.array(factors), features, np.array(counts), np.array(plain)
     )
+
+
+def length_classes(lengths: Array, gaps: Array | None = None) -> Array:
+    """Return the length from which each class of gaps begins, such that each has enough entries.
+
+    Parameters
+    ----------
+    lengths : integer array of shape (n,)
+        Lengths of the gaps of hidden entries.
+    gaps : integer array of shape (n,) or None
+        Numbers of the gaps; None counts entries only.
+
+    Returns
+    -------
+    integer array
+        Lengths; the first is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.dynamics.calibration import length_classes
+    >>> length_classes(np.repeat([1, 3, 20], [200, 50, 150]))
+    array([ 1, 16])
+    """
+    edges: list[int] = []
+    for begin in reversed(_LENGTHS):
+        inside = (lengths >= begin) & (lengths < (edges[0] if edges else np.inf))
+        enough = np.count_nonzero(inside) >= _LEAST_ENTRIES
+        if enough and (gaps is None or len(np.unique(gaps[inside])) >= _LEAST_GAPS):
+            edges.insert(0, begin)
+    if not edges:
+        return np.ones(1, np.intp)
+    edges[0] = 1
+    return np.array(edges, np.intp)
 
 
 def _feature_factors(scores: Array, classes: Any, columns: Any, F: int) -> Array:
@@ -151,16 +185,3 @@ def _normal_errors(F: int) -> Calibration:
     normal = np.sqrt(2.0) * erfinv(_LEVELS)
     none = np.zeros(1, np.intp)
     return Calibration(none + 1, normal[None], np.ones(1), np.ones(F), none, np.full(1, np.nan))
-
-
-def _classes(lengths: Array) -> Array:
-    """Return the first length of each class, such that each has enough entries."""
-    edges: list[int] = []
-    for begin in reversed(_LENGTHS):
-        upper = edges[0] if edges else np.inf
-        if np.count_nonzero((lengths >= begin) & (lengths < upper)) >= _LEAST_ENTRIES:
-            edges.insert(0, begin)
-    if not edges:
-        return np.ones(1, np.intp)
-    edges[0] = 1
-    return np.array(edges, np.intp)

@@ -4,7 +4,7 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 
-__all__ = ["gap_lengths", "hide_like_gaps"]
+__all__ = ["gap_lengths", "gap_starts", "hide_like_gaps"]
 
 # Share of the observed entries to hide if a table has no gaps, or at most: enough for estimates of
 # errors, and few enough to leave the table as it is.
@@ -46,6 +46,31 @@ def gap_lengths(missing: Mask) -> Array:
     np.add.at(marks, (features, ends), starts - ends)
     lengths[:] = np.cumsum(marks, axis=1)[:, :N]
     return np.ascontiguousarray(lengths.T)
+
+
+def gap_starts(missing: Mask) -> Array:
+    """Return the row in which the gap of each missing entry begins.
+
+    Parameters
+    ----------
+    missing : boolean array of shape (N, F)
+        Missing entries.
+
+    Returns
+    -------
+    integer array of shape (N, F)
+        Rows; of no meaning at observed entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.dynamics.gaps import gap_starts
+    >>> gap_starts(np.array([[1, 1, 0, 1]], bool).T).ravel()
+    array([0, 0, 0, 3])
+    """
+    before = np.vstack([np.zeros((1, missing.shape[1]), np.bool_), missing[:-1]])
+    rows = np.arange(len(missing))[:, None]
+    return np.asarray(np.maximum.accumulate(np.where(missing & ~before, rows, 0), axis=0))
 
 
 def hide_like_gaps(missing: Mask, rng: np.random.Generator) -> Mask:

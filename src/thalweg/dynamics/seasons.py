@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thalweg._typing import Array
+from thalweg._typing import Array, Mask
 
 __all__ = ["detect_period", "fit_season", "harmonics"]
 
@@ -110,7 +110,7 @@ def fit_season(Z: Array, observed: Array, basis: Array) -> Array:
     return found
 
 
-def detect_period(Z: Array, observed: Array) -> float | None:
+def detect_period(Z: Array, observed: Mask) -> float | None:
     """Return the period, in rows, with the highest mean autocorrelation, if there is one.
 
     Parameters

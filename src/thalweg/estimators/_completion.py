@@ -80,9 +80,11 @@ class CompletionEstimator(Alarms):
             warn_max_iter(self, f"{self._criterion} less than tol={self.tol:g}")
         return filled(X, (found.U @ found.H).T)
 
-    def _solve(self, X: Any, rank: int | None = None) -> Completed:
-        """Fit the model, of this rank if it is given."""
-        method, batch = self._method(), as_batch(X)
+    def _solve(
+        self, X: Any, rank: int | None = None, method: Completion | None = None
+    ) -> Completed:
+        """Fit the model, of this rank and by this method if they are given."""
+        method, batch = method or self._method(), as_batch(X)
         K = self.n_components_ = self._find_rank(X) if rank is None else rank
         with few_threads(X.shape[1], K, X.shape[0], self.n_jobs):
             found = method.complete(batch.V, batch.observed, K, generator(self.random_state))

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from thalweg._typing import Array
+from thalweg.dynamics.bounds import sign_bounds
 from thalweg.errors import InputError, ParameterError
-from thalweg.learning.dynamic_completion import sign_bounds
 
 __all__ = ["check_bounds", "check_interval", "check_times"]
 

@@ -1,30 +1,33 @@
 """Robust completion of a whole matrix, as an estimator."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.special import erfinv
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from thalweg._checks import check_count, check_tol, generator
 from thalweg._rooms import resolve
 from thalweg._threads import few_threads
 from thalweg._typing import Array, Mask
-from thalweg.completion import Completed, Completion
-from thalweg.dynamics import Dynamics, Expected
-from thalweg.dynamics.gaps import gap_lengths
+from thalweg.completion import Completed
+from thalweg.dynamics import Dynamics
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators._completion import CompletionEstimator
+from thalweg.estimators._timed_results import (
+    Bounds,
+    fill_results,
+    forecast_results,
+    forecast_times,
+)
 from thalweg.estimators._times import check_bounds, check_interval, check_times
 from thalweg.estimators.fitting import rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
-from thalweg.learning.batches import as_batch
 from thalweg.learning.dynamic_completion import RANKS, Choice, choose
 from thalweg.learning.robust_completion import Alternation, code_size, encoder_at
+from thalweg.learning.static_trials import StaticTrials
+from thalweg.learning.timed_fills import TimedFills, fit_fills
 from thalweg.trackers.noise_scale import truncated_noise_scale
 from thalweg.trackers.petrels_admm import PetrelsADMMTracker
 
@@ -99,9 +102,9 @@ class RobustMatrixCompletion(CompletionEstimator):
         With ``dynamics``: the candidates, their errors on hidden entries, and the calibration of
         errors by length of gap.
     dynamics_ : Dynamics
-        With ``dynamics``: the model in time.
-    dynamic_state_ : NamedTuple
-        With ``dynamics``: its parameters.
+        With ``dynamics``: the model in time of forecasts.
+    timed_fills_ : TimedFills
+        With ``dynamics``: the fitted models, and the calibration of forecasts.
     bounds_ : tuple of two arrays, or None
         Bounds of fills.
     n_iter_ : int
@@ -200,7 +203,7 @@ class RobustMatrixCompletion(CompletionEstimator):
             ``dynamics`` the result of :meth:`fill`.
         """
         checked, found = self._fit(X, times)
-        if self._in_time():
+        if hasattr(self, "timed_fills_"):
             values: Array = self.fill(checked, times=times)
             return values
         return self._bounded(filled(checked, (found.U @ found.H).T), checked)
@@ -233,7 +236,7 @@ class RobustMatrixCompletion(CompletionEstimator):
         """
         level = check_interval(interval)
         check_is_fitted(self)
-        if not hasattr(self, "dynamics_"):
+        if not hasattr(self, "timed_fills_"):
             if return_std or level is not None:
                 raise ParameterError(
                     "return_std and interval must be False and None without dynamics, got "
@@ -242,23 +245,9 @@ class RobustMatrixCompletion(CompletionEstimator):
             rows = check_data(self, X, reset=False)
             return self._bounded(super().fill(X), rows)
         rows = _dense(check_data(self, X, reset=False))
-        found = self._expected(rows, check_times(times, len(rows)))
-        gaps = np.isnan(rows)
-        lengths, calibration = gap_lengths(gaps), self.choice_.calibration
-        values = self._clip(found.mean)
-        std = found.std * calibration.std_factor(lengths)
-        results = [values]
-        if return_std:
-            results.append(np.where(gaps, std, 0.0))
-        if level is not None:
-            half = found.std * calibration.interval_factor(level, lengths)
-            results += [self._clip(found.mean - half), self._clip(found.mean + half)]
-        n_plain = 2 if return_std else 1
-        for i, part in enumerate(results):
-            if i == 0 or i >= n_plain:
-                part = np.where(gaps, part, rows)
-            results[i] = part.astype(rows.dtype, copy=False)
-        return results[0] if len(results) == 1 else tuple(results)
+        fills: TimedFills = self.timed_fills_
+        found = fills.expected(rows, check_times(times, len(rows)), super().fill)
+        return fill_results(rows, found, fills, self._limits(), return_std=return_std, level=level)
 
     def forecast(self, steps: Any, *, return_std: bool = False, interval: Any = None) -> Any:
         """Continue the table of the fit.
@@ -271,7 +260,8 @@ class RobustMatrixCompletion(CompletionEstimator):
         return_std : bool, default=False
             Whether to return standard deviations.
         interval : float or None, default=None
-            Level of intervals, for normal errors.
+            Level of intervals. They are calibrated by forecasts from rows of the past, by number
+            of steps and feature.
 
         Returns
         -------
@@ -280,30 +270,15 @@ class RobustMatrixCompletion(CompletionEstimator):
         """
         level = check_interval(interval)
         check_is_fitted(self)
-        if not hasattr(self, "dynamics_"):
+        if not hasattr(self, "timed_fills_"):
             raise ParameterError(
                 "forecast needs dynamics, got dynamics=None. Set dynamics='auto' and fit again."
             )
-        state = self.dynamic_state_
-        if np.ndim(steps) == 0:
-            ahead = np.arange(1, check_count("steps", steps) + 1) * state.step
-            times = state.last.time + ahead
-        else:
-            times = check_times(steps, len(steps))
-            if times[0] <= state.last.time:
-                raise ParameterError(
-                    f"steps must be times after that of the last row, {state.last.time:g}, got "
-                    f"{times[0]:g}."
-                )
-        found = self.dynamics_.forecast(state, times)
-        results = [self._clip(found.mean)]
-        if return_std:
-            results.append(found.std)
-        if level is not None:
-            half = np.sqrt(2.0) * erfinv(level) * found.std
-            results += [self._clip(found.mean - half), self._clip(found.mean + half)]
-        results = [part.astype(self.components_.dtype, copy=False) for part in results]
-        return results[0] if len(results) == 1 else tuple(results)
+        fills, dtype = self.timed_fills_, self.components_.dtype
+        times = forecast_times(steps, fills.forecaster)
+        return forecast_results(
+            times, fills, self._limits(), dtype, return_std=return_std, level=level
+        )
 
     def _fit(self, X: Any, times: Any) -> tuple[Any, Completed]:
         with rollback_on_error(self):
@@ -321,23 +296,29 @@ class RobustMatrixCompletion(CompletionEstimator):
             raise ParameterError(
                 f"n_components must be a positive integer or 'auto', got {self.n_components!r}."
             )
-        for name in ("dynamics_", "dynamic_state_", "choice_", "rank_evidence_"):
-            if hasattr(self, name):
-                delattr(self, name)
+        for name in ("dynamics_", "choice_", "timed_fills_", "rank_evidence_"):
+            self.__dict__.pop(name, None)
         self.bounds_ = check_bounds(self.bounds, _dense(X))
         if self.dynamics is None:
             return self._solve(X)
         rows = _dense(X)
         when = check_times(times, len(rows))
         ranks = RANKS if automatic else (check_count("n_components", self.n_components),)
+        seed = int(generator(self.random_state).integers(2**31))
+        trials = StaticTrials(self._method(), seed)
         with few_threads(rows.shape[1], max(ranks), len(rows), self.n_jobs):
-            choice = self._choose(rows, when, ranks)
-            timed, best = choice.timed, choice.best
-            self.choice_, self.dynamics_ = choice, timed.dynamics
-            self.dynamic_state_ = self.dynamics_.fit(rows, when, timed.n_components)
-            return self._solve(X, max(1, best.n_components))
+            choice = self._choose(rows, when, ranks, trials)
+            self.timed_fills_ = fit_fills(choice, rows, when)
+            self.choice_ = self.timed_fills_.choice
+            self.dynamics_ = choice.timed.dynamics
+            members = choice.blend.members
+            static = [trial for trial in members if trial.dynamics is None]
+            rank = max(1, (static or members)[0].n_components)
+            return self._solve(X, rank, None if static else trials.further(rank))
 
-    def _choose(self, rows: Array, times: Array, ranks: tuple[int, ...]) -> Choice:
+    def _choose(
+        self, rows: Array, times: Array, ranks: tuple[int, ...], trials: StaticTrials
+    ) -> Choice:
         given = self.dynamics if self.dynamics != "auto" else None
         if given is not None:
             given = resolve("thalweg.dynamics", given, "dynamics")
@@ -345,41 +326,19 @@ class RobustMatrixCompletion(CompletionEstimator):
                 raise ParameterError(
                     f"dynamics must be None, 'auto' or a model of thalweg.dynamics, got {given!r}."
                 )
-        static = None if given is not None else self._static_fill
+        static = None if given is not None else trials.fill
         return choose(rows, times, ranks, given, static=static, rng=generator(self.random_state))
 
-    def _static_fill(self, rows: Array, rank: int) -> Array:
-        """Return rows filled by the model without time."""
-        batch = as_batch(rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            found = self._method().complete(
-                batch.V, batch.observed, rank, generator(self.random_state)
-            )
-        return np.asarray((found.U @ found.H).T)
-
-    def _in_time(self) -> bool:
-        return hasattr(self, "dynamics_")
-
-    def _expected(self, rows: Array, times: Array) -> Expected:
-        """Return the moments of all entries by the model that fills best."""
-        if self.choice_.best.dynamics is not None:
-            found: Expected = self.dynamics_.smooth(self.dynamic_state_, rows, times)
-            return found
-        values = super().fill(rows)
-        return Expected(values, np.broadcast_to(self.dynamic_state_.scale, values.shape))
-
-    def _clip(self, values: Array) -> Array:
-        return values if self.bounds_ is None else np.clip(values, *self.bounds_)
+    def _limits(self) -> Bounds:
+        return Bounds(-np.inf, np.inf) if self.bounds_ is None else Bounds(*self.bounds_)
 
     def _bounded(self, values: Array, X: Any) -> Array:
         """Apply bounds to fills, not to observed entries."""
         if self.bounds_ is None:
             return values
-        clipped = self._clip(values).astype(values.dtype, copy=False)
-        return np.where(np.isnan(_dense(X)), clipped, values)
+        return np.where(np.isnan(_dense(X)), self._limits().clip(values), values)
 
-    def _method(self) -> Completion:
+    def _method(self) -> Alternation:
         max_iter = check_count("max_iter", self.max_iter)
         return Alternation(self._tracker(), check_tol(self.tol), max_iter)
 

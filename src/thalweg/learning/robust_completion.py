@@ -34,6 +34,8 @@ class Alternation:
         Angle between successive subspaces, in radians, at which the iteration stops.
     max_iter : int
         Largest number of iterations.
+    start : tuple of array and float, or None
+        Basis and noise scale to begin with; None finds them by a robust initialisation.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Alternation:
     tracker: PetrelsADMMTracker
     tol: float
     max_iter: int
+    start: tuple[Array, float] | None = None
     name: ClassVar[str] = "alternation"
 
     def complete(
@@ -59,7 +62,8 @@ class Alternation:
         """Return the low-rank part of V and its outliers."""
         rng = np.random.default_rng(rng)
         rank = min(n_components, *V.shape)
-        U, noise, _ = robust_init(V, rank, observed, seed=int(rng.integers(2**31)))
+        seed = int(rng.integers(2**31))
+        U, noise = self.start or robust_init(V, rank, observed, seed=seed)[:2]
         U, H, R, count, converged = self.improve(V, observed, U, noise)
         beyond = ((0, n_components - rank), (0, 0))
         return Completed(np.pad(U.T, beyond).T, np.pad(H, beyond), R, count, converged)
