@@ -45,7 +45,7 @@ def find() -> str | None:
 
 
 class Browser:
-    """One page of a browser. ``events`` has what came without being asked for."""
+    """One page of a browser. ``events`` has the messages that were not requested."""
 
     def __init__(self, program: str, profile: Path):
         commands, self._out = os.pipe()

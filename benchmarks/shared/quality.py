@@ -16,7 +16,7 @@ WEIGHTS = (0.01, 0.02, 0.04, 0.08)
 
 
 def own_quality(method: Method, model: Any, X: Any, clean: Any) -> tuple[float, Any]:
-    """Return the better PSNR of the library's transform and exact codes, and what came back.
+    """Return the better PSNR of the library's transform and exact codes, and the result.
 
     A slow transform sees few samples. Components that may be negative have their own codes only,
     and our methods, whose codes know of outliers, too.

@@ -1,4 +1,4 @@
-"""Bad input gets one clear error: what was expected, what came, what to do."""
+"""Bad input gets one clear error: what was expected, what was given, what to do."""
 
 from typing import Any
 
@@ -148,11 +148,11 @@ NO_NUMBERS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("codes", "came"), NO_NUMBERS)
-def test_codes_that_are_no_numbers(codes: Any, came: str) -> None:
+@pytest.mark.parametrize(("codes", "given"), NO_NUMBERS)
+def test_codes_that_are_no_numbers(codes: Any, given: str) -> None:
     with pytest.raises(InputError) as caught:
         RobustNMF(2, random_state=0).fit(GOOD).inverse_transform(codes)
-    assert in_order(str(caught.value), ["codes", "numbers", came, "transform"]), str(caught.value)
+    assert in_order(str(caught.value), ["codes", "numbers", given, "transform"]), str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["inf", "text", "one row as a vector"])
@@ -212,7 +212,10 @@ COMMON: list[tuple[str, Any, list[str]]] = [
         ("init", W, ["init", "nonnegative", "(2, 4)", str(W.shape), "as rows"])
         for W in (np.ones((4, 2)), np.ones((3, 4)), -np.ones((2, 4)), np.full((2, 4), np.nan))
     ),
-    *(("init", W, ["init", "nonnegative", "(2, 4)", came, "Pass comp"]) for W, came in NO_NUMBERS),
+    *(
+        ("init", W, ["init", "nonnegative", "(2, 4)", given, "Pass comp"])
+        for W, given in NO_NUMBERS
+    ),
     ("init", np.ma.masked_equal(np.eye(2, 4), 0.0), ["init", "finite", "(2, 4)", "as rows"]),
     *(
         ("random_state", s, ["random_state", "integer", repr(s), "such as random_state=0"])
@@ -274,8 +277,8 @@ ROBUST: list[tuple[str, Any, list[str]]] = [
     ("frozen_components", -np.ones((1, 4)), ["frozen", "nonnegative", "as rows"]),
     ("frozen_components", np.full((1, 4), np.nan), ["frozen", "finite", "as rows"]),
     *(
-        ("frozen_components", W, ["frozen", "numbers", "at most 2 rows of 4", came, "one row"])
-        for W, came in NO_NUMBERS
+        ("frozen_components", W, ["frozen", "numbers", "at most 2 rows of 4", given, "one row"])
+        for W, given in NO_NUMBERS
     ),
 ]
 FORGETTING: list[tuple[str, Any, list[str]]] = [
@@ -380,10 +383,10 @@ def test_a_class_as_a_loss() -> None:
 def test_a_start_that_is_no_numbers(
     cls: Any, parameter: str, expected: list[str], advice: str
 ) -> None:
-    for start, came in NO_NUMBERS:
+    for start, given in NO_NUMBERS:
         with pytest.raises(ParameterError) as caught:
             cls(2, **{parameter: start}).fit(GOOD)
-        parts = [parameter, *expected, came, advice]
+        parts = [parameter, *expected, given, advice]
         assert in_order(str(caught.value), parts), str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""Faces with salt and pepper noise, [O] VII-F; skipped where the data are not at hand."""
+"""Faces with salt and pepper noise, [O] VII-F; skipped without the data."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -26,7 +26,7 @@ def variance(density, delta):
 
 
 def contaminated(share, width):
-    """Return the density of normal noise of which a share is so many times as wide."""
+    """Return the density of a normal mixture; a share of it has the standard deviation width."""
     return lambda e: (1.0 - share) * stats.norm.pdf(e) + share * stats.norm.pdf(e, scale=width)
 
 

@@ -344,7 +344,7 @@ def test_alternation_stops_each_row_by_itself() -> None:
 
 
 def test_codes_within_noise_tol_are_those_of_an_alternation_before_with_its_outliers() -> None:
-    """What is told of the loss belongs to the outliers that are returned."""
+    """The returned loss is that of the returned outliers."""
     V, W, tracks, limits = some_noisy_rows()
     F, K, noise_tol = 8, 3, 0.02
     encoder = fast.Fast(outliers=L1(limits[0]), tol=1e-12, noise_tol=noise_tol)

@@ -214,7 +214,7 @@ def test_codes_of_few_entries_that_do_not_fit(K: int) -> None:
 @DTYPES
 @pytest.mark.parametrize("length", [0.0, 1e-3, 1.0])
 def test_rows_that_are_rounding_tell_nothing(dtype: Any, length: float) -> None:
-    """A row of so many rounding errors has no larger codes than one of the usual length."""
+    """A row whose entries are rounding errors has no larger codes than an ordinary row."""
     U = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 3)))[0].astype(dtype)
     U[4] = length * np.finfo(dtype).eps
     X, observed, usual = np.ones((1, 30), dtype), np.zeros((1, 30), dtype=bool), (30 / 3) ** 0.5

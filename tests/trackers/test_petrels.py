@@ -207,7 +207,7 @@ def test_the_change_of_the_basis_falls_like_one_over_t(tracker: Any) -> None:
 def losses(data: Any, U: Array, H: Array, t: int) -> tuple[float, float, float]:
     """Return surrogate and empirical loss of the first t samples, and the latter's gradient.
 
-    The surrogate has the codes that samples had when they came, the loss the best for U.
+    The surrogate has the codes of samples when they arrived, the loss the best codes for U.
     """
     V, observed = columns(data)
     V, observed = V[:, :t], observed[:, :t]

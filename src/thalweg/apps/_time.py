@@ -1,4 +1,4 @@
-"""Completion of tables in time: settings of the model, and how good its fills are."""
+"""Completion of tables in time: settings of the model, and the errors of its fills."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -53,7 +53,7 @@ def standard_errors(model: Any, Z: Array) -> Array:
 
 
 def errors_of(model: Any) -> dict[str, Any]:
-    """Return the errors of hidden entries by length of gap of a model that chose by them."""
+    """Return the errors of hidden entries by length of gap, if the model has measured them."""
     choice = getattr(model, "choice_", None)
     return {} if choice is None else errors_by_gap(choice.calibration, choice.baselines)
 

@@ -15,7 +15,7 @@ __all__ = ["Dynamics", "Expected"]
 
 
 class Expected(NamedTuple):
-    """Mean and standard deviation of the entries of a table, given what was observed of it.
+    """Mean and standard deviation of the entries of a table, given its observed entries.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ class AutoregressiveFactors:
     Each code is a stationary autoregression of first order. So is ``local``, the deviation of each
     feature from the low-rank part, or a random walk. Codes are estimated by EM with the deviations
     as a part of the noise (the quasi-likelihood of Doz, Giannone and Reichlin, 2012), and then the
-    deviations from what the codes leave; both by exact Kalman recursions.
+    deviations from the residuals of the codes; both by exact Kalman recursions.
 
     An entry whose residual from all others exceeds ``threshold`` standard deviations has the weight
     (threshold / residual)^4, so that outliers are not interpolated.
@@ -258,7 +258,7 @@ class AutoregressiveFactors:
     def _learn_local(
         self, left: Array, observed: Mask, steps: Array, warm: DynamicState | None
     ) -> tuple[LocalParameters, LocalMoments]:
-        """Estimate the deviations by EM with weights; without them, the noise is all there is."""
+        """Estimate the deviations by EM with weights; without deviations, only the noise."""
         Y = np.ascontiguousarray(left.T)
         weights: Array = np.ascontiguousarray(observed.T, np.float64)
         walk = self.local == "random-walk"

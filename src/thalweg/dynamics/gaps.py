@@ -6,11 +6,11 @@ from thalweg._typing import Array, Mask
 
 __all__ = ["gap_lengths", "gap_starts", "hide_like_gaps"]
 
-# Share of the observed entries to hide if a table has no gaps, or at most: enough for estimates of
-# errors, and few enough to leave the table as it is.
+# Largest share of the observed entries to hide, and the share in a table without gaps: enough to
+# estimate errors, and few enough not to change the fit.
 _HIDDEN_SHARE = 0.1
-# Rows that are hidden together: twice the length that most gaps do not exceed, at least so many,
-# and such that a table has several blocks.
+# Rows that are hidden together: twice the length that most gaps do not exceed, at least this
+# many, and such that a table has several blocks.
 _COMMON_GAPS, _BLOCK_GAPS, _LEAST_BLOCK, _LEAST_BLOCKS = 0.9, 2, 32, 8
 _MAX_FEATURE_SHARE = 0.3  # of the observed entries of a feature
 _MAX_SHIFTS = 50  # shifted copies of the gaps until enough is hidden

@@ -16,7 +16,7 @@ _PRIOR_VARIANCE = 0.05
 _ROUNDS = 4  # of reweighting
 # Residual with half the weight, in standard deviations of the residuals.
 _HALF_WEIGHT = 2.0
-# A period has at least so many steps, and occurs at least so many times.
+# Least number of steps of a period, and least number of its repetitions.
 _LEAST_STEPS, _LEAST_REPEATS = 4, 3
 # Autocorrelation at the period, and its height above the least at smaller lags.
 _LEAST_CORRELATION, _LEAST_RISE = 0.1, 0.1

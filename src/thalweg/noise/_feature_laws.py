@@ -10,15 +10,15 @@ from thalweg.noise.residual_counts import N_BINS
 
 __all__ = ["TAIL_SHARE", "first_positions", "scale_positions", "shrunk", "tail_exponents"]
 
-# Share of the residuals that may lie anywhere, when the scale of a feature is estimated: it bounds
-# the influence of outliers. Safety margin: any share in 0.005..0.1 changes scales by less than 2 %.
+# Share of a uniform background in the likelihood of a scale, which bounds the influence of
+# outliers. Safety margin: any share in 0.005..0.1 changes scales by less than 2 %.
 _ANYWHERE = 0.02
 # Candidates for a scale: steps of a quarter of a bin, which a parabola refines.
 _STEPS_PER_BIN = 4
 # The first scale is this quantile of the absolute residuals: more than half may be outliers. The
 # maximum of the likelihood is searched within this many bins of it, two octaves.
 _FIRST_QUANTILE, _SEARCHED_BINS = 0.35, 8
-# Curvature of a log likelihood that determines nothing: its standard error is 8 octaves.
+# Smallest curvature of a log likelihood: a standard error of 8 octaves, almost no information.
 _LEAST_CURVATURE = 1e-4
 # Share of the residuals beyond which a feature may have a tail of its own, and the largest log of
 # its exponent. Safety margin: any share in 0.1..0.3 has enough residuals and is beyond the body.

@@ -1,4 +1,4 @@
-"""The tail that all features share: a generalised t law, fitted to what are no outliers."""
+"""The tail that all features share: a generalised t law, fitted to the residuals of inliers."""
 
 from math import ceil, log
 
@@ -15,7 +15,7 @@ __all__ = ["FIRST_CUT", "fit_tail"]
 # Features are aligned by their scales to half a bin, 9 %. Safety margin: errors of 2.5 % on average
 # widen the tail by 0.1 %.
 _PHASES = 2
-# Residuals below the median say nothing about the tail: up to this many scales they are one cell.
+# Residuals below the median do not inform about the tail: up to this many scales, one cell.
 _BODY = 0.67
 # The tail is fitted to residuals up to a cut; beyond it, outliers may explain more of them.
 # Candidates begin at this many scales and follow in half octaves. benchmark: alarms

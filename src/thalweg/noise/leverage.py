@@ -1,4 +1,4 @@
-"""Residuals in units of the noise: a fit takes a share of the noise of its own entries away."""
+"""Residuals in units of the noise, corrected for the share of the noise that a fit absorbs."""
 
 import numpy as np
 from scipy.linalg import lapack
@@ -7,10 +7,10 @@ from thalweg._typing import Array, Mask
 
 __all__ = ["full_variance", "leverages", "prediction_variances", "studentised", "unfitted"]
 
-# Smallest share of the noise that is left in a residual. Entries with less hardly have a residual
-# of their own. Safety margin: any share in 0.01..0.1 gives the same alarms.
+# Smallest share of the noise left in a residual: below it, the fit reproduces the entry almost
+# exactly. Safety margin: any share in 0.01..0.1 gives the same alarms.
 _LEAST_FREEDOM = 0.05
-# Directions of W with less than this share of the largest singular value take no noise away.
+# Directions of W with less than this share of the largest singular value are ignored.
 # Safety margin: rounding leaves about 1e-15 in float64 and 1e-7 in float32.
 _NO_DIRECTION = 1e-6
 
@@ -20,7 +20,7 @@ _GOOD_PIVOT = 1e-3
 
 
 def leverages(W: Array) -> Array:
-    """Return the share of each entry's noise that a least-squares fit takes away.
+    """Return the share of the noise of each entry that a least-squares fit absorbs.
 
     It is the diagonal of ``W inv(W'W) W'``; the sum is the rank of W.
 
@@ -61,9 +61,9 @@ def studentised(
 
     Let a be the variance of the prediction of an entry from the others, in units of the noise: with
     its leverage l, ``a = l / (1 - l)``. The residual has the variance ``1 / (1 + a)`` if the entry
-    was fitted, and ``1 + a`` if it is an outlier, which was not. Gaps and outliers leave a share of
-    the entries to a sample, and codes that are 0 predict nothing: a is that of a full sample, over
-    the share of entries that were fitted, times that of codes. Samples without more fitted entries
+    was fitted, and ``1 + a`` if it is an outlier, which was not. Gaps, outliers and codes of 0
+    change a: it is that of a full sample, times the share of nonzero codes, divided by the share of
+    fitted entries. Samples without more fitted entries
     than codes have residuals of 0: any such sample fits.
 
     Parameters
@@ -178,9 +178,9 @@ def full_variance(W: Array, scales: Array | None = None) -> Array:
 
 
 def unfitted(residuals: Array, n_observed: Array | float, n_components: int) -> Array:
-    """Return residuals of samples that the dictionary was fitted to, as if it were not.
+    """Correct residuals of samples to which the dictionary itself was fitted.
 
-    A row of the dictionary has K parameters and is fitted to n entries, which takes away a share
+    A row of the dictionary has K parameters and is fitted to n entries: it absorbs a share
     ``K / n`` of their noise.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Count residuals by size: a histogram of each feature on a logarithmic grid, which forgets."""
+"""Histogram of the absolute residuals of each feature on a logarithmic grid, with forgetting."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,12 +34,12 @@ _AGE_EXPONENT = 2.0
 # Weight of a sample at which all counts are divided by it. Safety margin: float32 counts up to
 # 1.6e7 exactly.
 _LARGEST_WEIGHT = 4096.0
-# Of as many ageings, one looks whether windows have to move, and all of the first ones do. It
-# bounds the time: a window that is wrong for 16 times 32 samples only delays the estimate.
+# Ageings between two checks of the windows, after the first ones, which all check. It bounds the
+# time: a window that is wrong for 16 times 32 samples only delays the estimate.
 _MOVED_EVERY = 16
-# Samples of which all residuals are counted; of later blocks, one in four is, and of all blocks if
-# there are more features than this. It bounds the time; scales from a thousand samples have an
-# error of 3 %.
+# Samples of which all residuals are counted. Of later blocks one in four is counted, and of all
+# blocks if there are more features than this. It bounds the time; scales from a thousand samples
+# have an error of 3 %.
 ALL_COUNTED, COUNTED_EVERY, MANY_FEATURES = 1024, 4, 1024
 _UNPLACED = np.iinfo(np.int64).min
 
@@ -60,7 +60,7 @@ class ResidualCounts(NamedTuple):
     n_samples : int
         Number of samples.
     weight : float
-        Weight of the next sample. It grows instead of that of earlier ones falling.
+        Weight of the next sample. It grows, so that earlier weights need not be multiplied.
 
     Examples
     --------

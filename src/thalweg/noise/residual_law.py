@@ -43,8 +43,8 @@ class ResidualLaw(NamedTuple):
     tail : GeneralisedT
         Law of ``r / scales``, which all features share.
     exponents : array of shape (F,)
-        Tail of each feature: beyond its fifth largest residuals, on average, the probability falls
-        as that of the shared tail to this power. It is 1 unless there is evidence.
+        Tail of each feature: beyond the largest fifth of its residuals, the probability falls as
+        that of the shared tail to this power. It is 1 without evidence for another value.
     outlier_share : float
         Share of the residuals that the law does not explain.
 
@@ -80,8 +80,8 @@ class ResidualLaw(NamedTuple):
 def fit_law(counts: ResidualCounts) -> ResidualLaw:
     """Estimate scales and the shared tail from counted residuals.
 
-    The scale of a feature maximises the likelihood of its counts under the shared tail, of which a
-    share may lie anywhere. The tail is a generalised t law. It maximises the likelihood of all
+    The scale of a feature maximises the likelihood of its counts under the shared tail, mixed with
+    a small uniform background. The tail is a generalised t law. It maximises the likelihood of all
     residuals up to a cut, beyond which there are more residuals than it predicts.
 
     Parameters
@@ -121,7 +121,7 @@ def _log_survival(tail: GeneralisedT) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=8)
 def _fitted(counts_bytes: bytes, first_bytes: bytes) -> ResidualLaw:
-    """Fit the law; p-values of several batches under one law fit it once."""
+    """Fit the law, once for the p-values of several batches."""
     first = np.frombuffer(first_bytes, np.int64)
     counts = np.frombuffer(counts_bytes).reshape(len(first), N_BINS)
     known = counts.sum(axis=1) > 0.0

@@ -9,7 +9,7 @@ from thalweg._typing import Array
 
 __all__ = ["AdaptiveMemory"]
 
-# Samples that are remembered at most and at least: forgetting factors of 0.9999 and 0.8.
+# Longest and shortest memory in samples: forgetting factors of 0.9999 and 0.8.
 _LONGEST, _SHORTEST = 1e4, 5.0
 # The memory is shortened if an agreement exceeds its standard error this many times.
 # benchmark: tracking_hard
@@ -20,7 +20,7 @@ _LENGTHENING = 0.05
 # Factors of the evidence at each check: that of samples is of about five checks, that of moves,
 # which are longer than a check themselves, of about two.
 _SAMPLE_DECAY, _MOVE_DECAY = 0.8, 0.5
-# Moves say nothing of a memory that is not longer than this multiple of their time.
+# Moves are no evidence about a memory shorter than this multiple of the time between checks.
 _MOVES_PER_MEMORY = 2.0
 
 

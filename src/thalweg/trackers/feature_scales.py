@@ -17,9 +17,9 @@ __all__ = ["FeatureScales", "observed_medians", "shrunken_scales", "unfitted_sha
 # its scale by less than 20 %. benchmark: tracking_hard
 _MEMORY = 2000.0
 # If fewer of the kept residuals than this share exceed their median, the scale is far too large,
-# and the estimate forgets half of what it rests on. Of 16 residuals so few have a chance of 0.2 %.
+# and the weight of the estimate is halved. For 16 residuals this has a probability of 0.2 %.
 _SURPRISING_SHARE, _SURPRISING_COUNT = 0.15, 16
-# Observations to which the estimate forgets at most: with as many, its error is 20 %.
+# Least number of observations after forgetting: with as many, the error of a scale is 20 %.
 _SHORTEST_MEMORY = 32.0
 # Smallest scale, as a share of the typical one: a component that follows one feature exactly would
 # make its scale vanish. Safety margin: any value in 1e-3..0.05 gives the same results.
@@ -118,7 +118,7 @@ class FeatureScales(NamedTuple):
         )
 
     def restarted(self, features: Mask, scale: float) -> "FeatureScales":
-        """Return the scales with those of some features set to a value, as known by little."""
+        """Return the scales with those of some features set to a value of small weight."""
         log_scale = np.where(features, log(scale), self.log_scale)
         weight = np.where(features, _SHORTEST_MEMORY, self.weight)
         used = np.where(features, scale, self.scale).astype(self.scale.dtype)
