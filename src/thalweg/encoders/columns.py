@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from thalweg._typing import Array, Indices
 
@@ -14,8 +15,10 @@ __all__ = ["CHUNK_ENTRIES", "MAX_CHUNK_SIZE", "chunks", "take_columns", "times"]
 MAX_CHUNK_SIZE, _MIN_CHUNK_SIZE, CHUNK_ENTRIES = 256, 16, 2**20
 
 
-def times(W: Array, H: Array) -> Array:
+def times(W: Any, H: Any) -> Array:
     """Return W @ H in column-major order, so that each sample is contiguous in memory.
+
+    One of them may be sparse.
 
     Examples
     --------
@@ -24,6 +27,8 @@ def times(W: Array, H: Array) -> Array:
     >>> times(np.eye(2), np.ones((2, 3))).flags.f_contiguous
     True
     """
+    if sparse.issparse(W):  # its transposes would take longer than a small product
+        return np.asfortranarray(W @ H)
     # BLAS may raise the invalid flag for padding that it reads but does not use.
     with np.errstate(invalid="ignore"):
         product: Array = (H.T @ W.T).T

@@ -104,9 +104,11 @@ class DivergenceModel:
         values: Array = rows.data if sparse.issparse(rows) else rows
         size = max(rows.shape[0] * rows.shape[1], 1)
         dense = np.count_nonzero(values) >= _SPARSE_SHARE * size
+        sparse_form = bool(supports_sparse(self.loss) and not dense)
+        if self.loss.domain.closed:
+            return DataForm(sparse_form)
         mean = float(np.nansum(values, dtype=np.float64)) / size
-        floor = 0.0 if self.loss.domain.closed else _FLOOR_SHARE * mean or 1.0
-        return DataForm(bool(supports_sparse(self.loss) and not dense), floor)
+        return DataForm(sparse_form, _FLOOR_SHARE * mean or 1.0)
 
     def encoder(self, loss: Divergence, form: DataForm, tol_factor: float = 1.0) -> Encoder:
         """Return the encoder for a loss."""

@@ -17,9 +17,8 @@ from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
 from thalweg.encoders.squared_l2_problem import SquaredL2Problem, column_energies
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
-from thalweg.prox.orthant import Orthant
-from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
+from thalweg.updates._nonnegative_rows import minimise_rows
 from thalweg.updates._running_means import add_batch, batch_share, merge_means, without_forgetting
 from thalweg.updates.atom_replacement import replace_dead_atoms
 from thalweg.updates.atom_scaling import penalty_slopes, rescale_columns, smallest_entries
@@ -59,8 +58,6 @@ class SecondOrderSurrogate:
         curvature of any feature, so that the constrained minimum is the Euclidean projection.
     forgetting, frozen, fade
         As in :class:`thalweg.updates.surrogate.Surrogate`.
-    solver : MatrixSolver
-        Minimises the quadratic with the shared matrix.
 
     Examples
     --------
@@ -83,7 +80,6 @@ class SecondOrderSurrogate:
     forgetting: float = 1.0
     frozen: int = 0
     fade: float = 0.0
-    solver: MatrixSolver = field(default_factory=BlockCoordinate)
 
     def init(self, W: Array) -> Statistics:
         """Return the statistics of no samples."""
@@ -170,15 +166,16 @@ class SecondOrderSurrogate:
         A, B = state.A, state.B
         free = np.arange(W.shape[1]) >= self.frozen
         scaled = self._rescales()
-        bounds = Orthant() if scaled else self.constraint
         if A.ndim == 3:
             rows = np.array(W, order="C")
             _native.sweep_rows(
                 A, np.ascontiguousarray(B), rows, smallest_entries(W, self.loss), free, _SWEEPS
             )
             W = np.asfortranarray(rows)
+        elif scaled:
+            W = minimise_rows(A, B, W, free, float(state.constant))
         else:
-            W, _ = self.solver.solve(A, B, W, bounds, free, float(state.constant))
+            W, _ = BlockCoordinate().solve(A, B, W, self.constraint, free, float(state.constant))
         return rescale_columns(W, state, self.constraint, free) if scaled else (W, state)
 
     def merge(self, states: Sequence[Statistics]) -> Statistics:
