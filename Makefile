@@ -11,6 +11,9 @@ CPP := $(wildcard $(NATIVE)/*/*.?pp)
 # Folders, too: their times change when a file comes or goes.
 SOURCES := CMakeLists.txt $(wildcard cmake/*) $(CPP) $(sort $(dir $(CPP)))
 
+# Idle processes take tests from busy ones: tests of clusters and commands mostly wait.
+PARALLEL := --numprocesses auto --dist worksteal
+
 .PHONY: help native demo test quick coverage lint format sanitize cross stub bench pages docs wheel lock audit clean
 .DEFAULT_GOAL := help
 
@@ -23,13 +26,13 @@ demo: $(VENV)/.demo $(VENV)/.native  ## Separate a generated scene and write a r
 	$(BIN)/thalweg demo --out demo-output/street --overwrite
 
 test: lint  ## Lint, check types, run all tests.
-	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
 quick: $(VENV)/.dev $(VENV)/.native  ## Check a change in less than a minute.
 	$(BIN)/python .ci/quick.py
 
 coverage: $(VENV)/.dev $(VENV)/.native  ## Run all tests and measure which lines they reach.
-	$(BIN)/python -m pytest --numprocesses auto --cov $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) --cov $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev $(VENV)/.native  ## Lint and check types.
 	$(BIN)/ruff check .

@@ -24,7 +24,7 @@ from thalweg.prox.squared_l2 import SquaredL2
 
 Array = Any
 NAMES = [n for n, cls in members("thalweg.encoders").items() if hasattr(cls(), "outliers")]
-F, K, DICTIONARIES, SAMPLES = 12, 4, 5, 20  # 100 problems per setting
+F, K, DICTIONARIES, SAMPLES = 12, 4, 3, 20  # 60 problems per setting
 GROUPS = (0, 0, 1, 1)
 ROWS = ([0, 1], [2, 3])
 
@@ -167,7 +167,7 @@ def test_the_settings_are_not_trivial(setting: str) -> None:
     outliers = np.hstack([np.where(d.observed, d.R, 0.0) for d in everything])
     assert some(np.abs(outliers).max(axis=0) > 1e-6 if s.whole else np.abs(outliers) > 1e-6)
     if s.bound < inf:
-        assert np.sum(np.abs(outliers) > s.bound - 1e-6) > 50
+        assert np.sum(np.abs(outliers) > s.bound - 1e-6) > 30
     if s.gaps:
         assert some(np.hstack([d.observed for d in everything]))
 

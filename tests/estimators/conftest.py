@@ -46,6 +46,7 @@ BASELINES: list[tuple[Any, dict[str, Any]]] = [
 ]
 
 Make = Callable[..., Any]
+_MAKERS: dict[str, Make] = {}
 
 
 def _name(variant: tuple[type, dict[str, Any]]) -> str:
@@ -54,13 +55,19 @@ def _name(variant: tuple[type, dict[str, Any]]) -> str:
 
 
 def _maker(variant: tuple[type, dict[str, Any]]) -> Make:
-    """Return a function from more parameters to an estimator with a seed."""
-    cls, options = variant
+    """Return a function from more parameters to an estimator with a seed.
+
+    It is the same one for the same variant, so that tests can cache fits.
+    """
+    name, (cls, options) = _name(variant), variant
+    if name in _MAKERS:
+        return _MAKERS[name]
 
     def make(n_components: int = 3, **parameters: Any) -> Any:
         return cls(**{"n_components": n_components, "random_state": 0, **options, **parameters})
 
     make.cls = cls  # type: ignore[attr-defined]
+    _MAKERS[name] = make
     return make
 
 

@@ -1,5 +1,6 @@
 """Bad input gets one clear error: what was expected, what was given, what to do."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -84,9 +85,15 @@ def test_negative_data(make_nmf: Any, name: str) -> None:
     refuses(make_nmf, *NEGATIVE[name])
 
 
+@cache
+def fitted(make: Any) -> Any:
+    """Return a fitted model, which an error does not change."""
+    return make(2).fit(GOOD)
+
+
 def refuses(make: Any, X: Any, parts: list[str]) -> None:
     """Assert that every method that takes data refuses these."""
-    model = make(2).fit(GOOD)
+    model = fitted(make)
     methods = [make(2).fit, model.transform, model.decompose, model.score]
     if hasattr(model, "partial_fit"):
         methods += [make(2).partial_fit, model.partial_fit]

@@ -17,7 +17,7 @@ from thalweg.prox.sparse_group_lasso import SparseGroupLasso
 from thalweg.prox.squared_l2 import SquaredL2
 from thalweg.synthetic import nmf_with_outliers
 
-F, K, N, WEIGHT = 12, 4, 200, 0.15
+F, K, N, WEIGHT = 12, 4, 120, 0.15
 GROUPS = ["a", "a", "b", "b"]
 FROZEN = np.kron(np.eye(2), np.full(F // 2, (2 / F) ** 0.5))  # two halves, of norm 1
 # name: parameters of the estimator, whether there are gaps

@@ -2,6 +2,8 @@
 
 import re
 import warnings
+from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -77,12 +79,17 @@ def test_the_first_data(make: Any, X: Any, n_components: int) -> None:
     survives(lambda: learn_and_look(make(n_components), X))
 
 
+@cache
+def fitted(make: Any, single: bool) -> Any:
+    return make().fit(GOOD.astype(np.float32) if single else GOOD)
+
+
 @given(X=matrices(n_features=5), single=st.booleans())
 @budget(20)
 def test_later_data(make: Any, X: Any, single: bool) -> None:
     """A model that has learned from good data meets bad ones, and stays usable."""
     good = GOOD.astype(np.float32) if single else GOOD
-    model = make().fit(good)
+    model = deepcopy(fitted(make, single))
     survives(lambda: meet_later(model, X))
     finite(model, good)
 

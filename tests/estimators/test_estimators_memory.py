@@ -65,7 +65,7 @@ def trace(model: Any, n_batches: int) -> tuple[int, int]:
 def test_a_stream_takes_constant_memory(
     make_streaming: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """100 batches and 1000 leave the same behind; the paper's slow solvers see fewer.
+    """60 batches and 600 leave the same behind; the paper's slow solvers see fewer.
 
     So do trackers, whose diaries of drift and jumps have at most two entries here. Of the first
     they are full; where nothing is noise, rounding may be noted as a jump, and is not counted.
@@ -73,7 +73,7 @@ def test_a_stream_takes_constant_memory(
     monkeypatch.setattr("thalweg.learning.cusum.MAX_HISTORY", 2)
     model = make_streaming()
     slow = model.signed or model.get_params().get("solver") in ("pgd", "admm")
-    short, long = (40, 400) if slow else (100, 1000)
+    short, long = (40, 400) if slow else (60, 600)
     for X in stream(short, 0):
         model.partial_fit(X)
     size, pickled = kept(model) - jumps(model), len(pickle.dumps(model))

@@ -8,6 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import thalweg
+from pairwise import all_pairs
 from thalweg import _native
 from thalweg._threads import few_threads, map_in_threads, pool_threads
 
@@ -45,9 +46,11 @@ def result(name: str, n_jobs: int | None, X: Any) -> list[Any]:
     return [model.components_, found.codes, found.outliers, model.fill(X), model.score_samples(X)]
 
 
-@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@every_estimator
+@all_pairs(
+    pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"]),
+    pytest.mark.parametrize("dtype", [np.float64, np.float32]),
+    every_estimator,
+)
 def test_results_are_the_same_to_the_last_bit(name: str, dtype: Any, gaps: bool) -> None:
     X = data(name, dtype, gaps)
     expected = result(name, None, X)

@@ -67,7 +67,7 @@ def fit(X: Any, **parameters: Any) -> OnlineNMF:
 def test_components_do_not_depend_on_units(name: str, solver: str) -> None:
     X, _ = data(n=200)
     first = fit(X, loss=LOSSES[name], solver=solver).components_
-    for scale in (1e-6, 1e-2, 1e6):
+    for scale in (1e-6, 1e6):
         other = fit(scale * X, loss=LOSSES[name], solver=solver).components_
         if name == "l1":  # its kinks multiply rounding: the quality is the same
             scores = [fit(c * X, loss="l1").score(c * X) / c for c in (1.0, scale)]
@@ -96,7 +96,7 @@ def test_the_objective_stands_for_the_loss(name: str) -> None:
 
 @both_solvers
 def test_gaps_are_learned_around(name: str, solver: str) -> None:
-    X, clean = data(3, n=600)
+    X, clean = data(3, n=300)
     gaps = np.random.default_rng(4).random(X.shape) < 0.2
     holed = np.where(gaps, np.nan, X)
     model = fit(holed, loss=LOSSES[name], solver=solver, epochs=3)

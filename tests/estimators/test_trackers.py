@@ -181,7 +181,7 @@ def test_a_jump_is_noticed_and_followed(cls: Any, seed: int) -> None:
 
 
 @OURS
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_stream_at_rest_has_no_jumps(cls: Any, seed: int) -> None:
     density = 0.1 if cls is PetrelsADMM else 0.0
     data = subspace_stream(5000, 30, 2, outlier_density=density, random_state=seed)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import reference
+from pairwise import all_pairs
 from thalweg import _native
 from thalweg._linalg import pack_rows, unpack_rows
 from thalweg.trackers.noise_scale import truncated_variance
@@ -116,9 +117,11 @@ def test_with_fewer_entries_than_codes_they_are_of_least_norm(dtype: Any, K: int
         assert np.linalg.norm(other - least) < bound
 
 
-@DTYPES
-@SIZES
-@pytest.mark.parametrize("delta", [0.05, 0.5, 5.0, inf])
+@all_pairs(
+    DTYPES,
+    SIZES,
+    pytest.mark.parametrize("delta", [0.05, 0.5, 5.0, inf]),
+)
 def test_huber_codes(dtype: Any, F: int, K: int, delta: float) -> None:
     U, X, observed = stream(dtype, F, K)
     H, solved = np.zeros((len(X), K), dtype), np.zeros(len(X), bool)
@@ -128,9 +131,11 @@ def test_huber_codes(dtype: Any, F: int, K: int, delta: float) -> None:
     agree(H, wanted, dtype)
 
 
-@DTYPES
-@SIZES
-@pytest.mark.parametrize(("scale", "prior"), [(0.0, 0.0), (0.1, 0.0), (0.4, 0.0), (0.1, 0.3)])
+@all_pairs(
+    DTYPES,
+    SIZES,
+    pytest.mark.parametrize(("scale", "prior"), [(0.0, 0.0), (0.1, 0.0), (0.4, 0.0), (0.1, 0.3)]),
+)
 def test_rejecting_codes(dtype: Any, F: int, K: int, scale: float, prior: float) -> None:
     U, X, observed = stream(dtype, F, K, seed=1)
     if prior > 0.0:
@@ -231,12 +236,14 @@ def test_rows_that_are_rounding_tell_nothing(dtype: Any, length: float) -> None:
 # --- tracking ------------------------------------------------------------------------------------
 
 
-@DTYPES
-@SIZES
-@pytest.mark.parametrize(
-    "motion",
-    [(1.0, 0.5, 0.0, 0.0), (0.9, 0.01, 0.0, 0.0), (0.98, 0.1, 0.5, 0.0), (0.98, 0.1, 0.5, 1.0)],
-    ids=str,
+@all_pairs(
+    DTYPES,
+    SIZES,
+    pytest.mark.parametrize(
+        "motion",
+        [(1.0, 0.5, 0.0, 0.0), (0.9, 0.01, 0.0, 0.0), (0.98, 0.1, 0.5, 0.0), (0.98, 0.1, 0.5, 1.0)],
+        ids=str,
+    ),
 )
 def test_track_least_squares(dtype: Any, F: int, K: int, motion: Any) -> None:
     U, X, observed = stream(dtype, F, K, seed=2)
@@ -278,10 +285,12 @@ def no_features(U: Array) -> Any:
     return limits, *arrays
 
 
-@DTYPES
-@SIZES
-@pytest.mark.parametrize(
-    "motion", [(1.0, 1.0, 0.0, 0.0), (0.95, 1.0, 0.5, 0.0), (0.95, 1.0, 0.5, 1.0)], ids=str
+@all_pairs(
+    DTYPES,
+    SIZES,
+    pytest.mark.parametrize(
+        "motion", [(1.0, 1.0, 0.0, 0.0), (0.95, 1.0, 0.5, 0.0), (0.95, 1.0, 0.5, 1.0)], ids=str
+    ),
 )
 def test_track_rejecting(dtype: Any, F: int, K: int, motion: Any) -> None:
     # A threshold is a cliff: with single precision not all entries fall on the same side for long,
@@ -342,7 +351,7 @@ def solve(U: Array, X: Array, observed: Array, delta: float, H: Array | None = N
 
 
 @pytest.mark.parametrize("delta", [1e-6, 1e-3, 0.05, 0.5, 5.0, 1e3, inf])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_huber_codes_meet_their_optimality_condition(seed: int, delta: float) -> None:
     """U' clip(x - U h) = 0 is all that the minimum of a convex function needs."""
     U, X, observed = problems(seed)

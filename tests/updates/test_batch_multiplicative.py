@@ -98,7 +98,7 @@ def test_no_round_raises_the_objective(label: str, setting: str, gaps: bool) -> 
     loss = LOSSES[label]
     V, W0, observed = data(loss, gaps)
     method = BatchMultiplicative(loss, **SETTINGS[setting])
-    W, H, values = run(method, cut(V, observed, 17), W0, 30)
+    W, H, values = run(method, cut(V, observed, 17), W0, 15)
     assert np.all(np.isfinite(values))
     assert np.all(np.diff(values) <= 1e-12 * values[:-1])
     assert values[-1] < 0.97 * values[0]
@@ -144,7 +144,9 @@ def test_penalty_slopes_are_those_of_the_rescaled_problem(setting: str) -> None:
     V, W, _ = data(KL(), seed=4)
     V = V + 0.1
     method = BatchMultiplicative(KL(), **(SETTINGS[setting] | {"frozen": 0}))
-    W, H, _ = run(method, [(V, None)], W, 4000)
+    W, H = method.start([(V, None)], method.constraint.prox(W))
+    for _ in range(4000):
+        W, H = method.sweep([(V, None)], W, H)
 
     def paid(W: Array) -> float:
         size = method.constraint.gauge(W)

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import approx_fprime
 
+from pairwise import all_pairs
 from thalweg._rooms import members
 from thalweg.divergences.alpha import Alpha
 from thalweg.divergences.beta import Beta
@@ -235,9 +236,11 @@ def test_penalty_slopes_majorise_the_penalty(constraint: Any) -> None:
     assert abs(price(tiny) + gap - penalty(tiny)) < 1e-9 * penalty(W)
 
 
-@both
-@pytest.mark.parametrize("constraint", [L2Ball(), L1Ball(), Simplex()], ids=repr)
-@pytest.mark.parametrize("loss", [KL(), SquaredL2()], ids=repr)
+@all_pairs(
+    both,
+    pytest.mark.parametrize("constraint", [L2Ball(), L1Ball(), Simplex()], ids=repr),
+    pytest.mark.parametrize("loss", [KL(), SquaredL2()], ids=repr),
+)
 def test_penalised_codes_lead_to_a_stationary_point(
     update: Any, constraint: Any, loss: Any
 ) -> None:
