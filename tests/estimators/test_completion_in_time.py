@@ -200,3 +200,28 @@ def test_wrong_arguments_are_errors() -> None:
         plain.fill(X, return_std=True)
     with pytest.raises(ParameterError, match="dynamics='auto'"):
         plain.forecast(3)
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped after max_iter")
+@pytest.mark.parametrize("zone", [None, "Europe/Rome"])
+def test_the_index_of_a_frame_has_the_times(zone: str | None) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X = table(200, 3)
+    gaps, _ = with_gaps(X, "scattered")
+    hours = np.sort(np.random.default_rng(0).permutation(260)[:200])
+    index = pandas.Timestamp("2024-03-30", tz="UTC") + pandas.to_timedelta(hours, unit="h")
+    index = index.tz_localize(None) if zone is None else index.tz_convert(zone)
+    frame = pandas.DataFrame(gaps, index=index)
+    model = completion(1, dynamics=AutoregressiveFactors())
+    np.testing.assert_allclose(model.complete(frame), model.complete(gaps, times=hours), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped after max_iter")
+def test_a_season_is_found_although_rows_are_left_out() -> None:
+    rng, rows = np.random.default_rng(0), np.arange(24 * 30)
+    X = np.outer(np.sin(2 * np.pi * rows / 24), rng.uniform(1, 2, 4))
+    X += 0.2 * rng.normal(size=X.shape)
+    X[100:124, 0] = X[300:324, 1] = np.nan
+    kept = rng.random(len(rows)) < 0.9
+    model = completion().fit(X[kept], times=3600.0 * rows[kept])
+    assert model.dynamics_.periods[:1] == pytest.approx((24 * 3600.0,))

@@ -58,8 +58,8 @@ class AlarmWriter:
         self._lowest = Lowest(_N_SHOWN)
         self.n_alarms = 0
 
-    def write(self, first: int, X: Any, model: Any) -> Array:
-        """Write a line for each row of X, and return the p-values of its entries."""
+    def write(self, first: int, X: Any, model: Any, labels: Sequence[str] | None = None) -> Array:
+        """Write a line for each row of X, after its label; return the p-values of its entries."""
         p: Array = model.p_values(X)
         alarms = benjamini_hochberg(p.ravel(), FDR).reshape(p.shape)
         samples, parts = combined(p)
@@ -67,8 +67,11 @@ class AlarmWriter:
         numbers = np.count_nonzero(alarms, axis=1)
         rows = zip(model.score_samples(X), samples, numbers, largest, strict=True)
         for i, (score, value, number, name) in enumerate(rows, first):
-            self._scores.add((i, float(score), float(value), int(number), name))
-        if self._entries is not None:
+            label = () if labels is None else (labels[i - first],)
+            self._scores.add((*label, i, float(score), float(value), int(number), name))
+        if isinstance(self._entries, Csv):
+            self._entries.write(p, labels=labels)
+        elif self._entries is not None:
             self._entries.write(p)
         self._lowest.add(first, samples)
         self.n_alarms += int(numbers.sum())
@@ -90,18 +93,24 @@ class AlarmWriter:
 
 @contextmanager
 def alarm_files(
-    folder: Folder, model: Any, columns: Sequence[str] | None, entries: bool = True
+    folder: Folder,
+    model: Any,
+    columns: Sequence[str] | None,
+    entries: bool = True,
+    time: Sequence[str] = (),
 ) -> Iterator[AlarmWriter | None]:
     """Open the files of scores and p-values; None for a model without p-values."""
     if not hasattr(model, "p_values"):
         yield None
         return
     with ExitStack() as stack:
-        scores = stack.enter_context(csv_file(folder.file("scores", "scores.csv"), _HEADER))
+        scores = stack.enter_context(
+            csv_file(folder.file("scores", "scores.csv"), (*time, *_HEADER))
+        )
         table: Csv | Array2D | None = None
         if entries and columns is None:
             table = stack.enter_context(array_file(folder.file("p_values", "p_values.npy")))
         elif entries and columns is not None:
             path = folder.file("p_values", "p_values.csv")
-            table = stack.enter_context(csv_file(path, columns))
+            table = stack.enter_context(csv_file(path, (*time, *columns)))
         yield AlarmWriter(scores, table, columns or ())

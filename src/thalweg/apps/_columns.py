@@ -1,16 +1,19 @@
 """Standardise the columns of a table, robustly to outliers."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thalweg._typing import Array
+from thalweg.apps._header import Table
 from thalweg.apps._run import Run
-from thalweg.apps._streams import columns_of, length, read_batch_size
+from thalweg.apps._streams import length, read_all, read_batch_size
 from thalweg.errors import InputError
 from thalweg.streams import Stream
+from thalweg.streams.arrays import ArrayStream
 
-__all__ = ["Units", "measure"]
+__all__ = ["Rows", "Units", "measure", "read_table"]
 
 # Entries of the random sample of rows from which centres and scales are estimated (32 MB).
 _SAMPLE_ENTRIES = 2**22
@@ -46,7 +49,26 @@ class Units(NamedTuple):
         return Z * self.scale + self.centre
 
 
-def measure(stream: Stream, run: Run) -> tuple[Units, Array]:
+class Rows(NamedTuple):
+    """A table in memory, its units, a random sample of its rows, and its times if it has any."""
+
+    X: Array
+    units: Units
+    drawn: Array
+    labels: list[str] | None
+    seconds: Array | None
+
+
+def read_table(table: Table, run: Run, advice: str) -> Rows:
+    """Read a whole table; raise with advice if it does not fit into memory."""
+    X = _dense(read_all(table.stream, run, advice))
+    units, drawn = measure(ArrayStream(X), run, table.names)
+    texts = table.labels()
+    labels = None if texts is None else list(texts)
+    return Rows(X, units, drawn, labels, None if labels is None else table.seconds(labels))
+
+
+def measure(stream: Stream, run: Run, names: Sequence[str]) -> tuple[Units, Array]:
     """Return the units of the columns and a random sample of rows, in one pass over a table."""
     rng = np.random.default_rng(run.seed)
     most = max(_MIN_SAMPLE_ROWS, _SAMPLE_ENTRIES // stream.n_features)
@@ -61,18 +83,18 @@ def measure(stream: Stream, run: Run) -> tuple[Units, Array]:
     if n == 0:
         raise InputError(f"{run.title} must have at least one row, got none.")
     if not n_observed.all():
-        name = columns_of(stream)[int(np.argmin(n_observed > 0))]
+        name = names[int(np.argmin(n_observed > 0))]
         raise InputError(
             f"Each column of {run.title} must have an observed entry, got only gaps in {name!r}. "
             "Exclude it with the option columns."
         )
-    return _units(drawn, stream, run), drawn
+    return _units(drawn, names, run), drawn
 
 
-def _units(drawn: Array, stream: Stream, run: Run) -> Units:
+def _units(drawn: Array, names: Sequence[str], run: Run) -> Units:
     missing = np.isnan(drawn).all(axis=0)
     if missing.any():  # a column with so few entries that none is in the sample
-        name = columns_of(stream)[int(np.argmax(missing))]
+        name = names[int(np.argmax(missing))]
         raise InputError(
             f"Each column of {run.title} must have enough observed entries, got too few in "
             f"{name!r}. Exclude it with the option columns."

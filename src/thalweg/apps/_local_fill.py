@@ -36,32 +36,49 @@ class LocalFill:
         self._dynamics = AutoregressiveFactors()
         self._state: Any = None
         self._tail: Array = np.empty((0, 0))
+        self._when: Array = np.empty(0)
         self.uses_time = False
         self.calibration: Any = None
         self.baselines: dict[str, Array] = {}
 
     def fill(
-        self, Z: Array, low_rank: Array, outliers: Array, encode: Callable[[Array], Array]
+        self,
+        Z: Array,
+        low_rank: Array,
+        outliers: Array,
+        encode: Callable[[Array], Array],
+        times: Array | None = None,
     ) -> Fills:
         """Return fills of the next rows; ``encode`` returns the low-rank part of other rows."""
         from thalweg.dynamics.gaps import gap_lengths
 
         left = np.where(outliers != 0.0, np.nan, Z - low_rank)
+        when = self._times(times, len(Z))
         if self._state is None:
-            self._choose(Z, outliers, encode)
-            self._state = self._dynamics.fit(left, np.arange(float(len(left))), 0)
+            self._choose(Z, outliers, encode, when)
+            self._state = self._dynamics.fit(left, when, 0)
             self._tail = left[:0]
-        joined = np.vstack([self._tail, left])
-        found = self._smoothed(joined)
-        self._tail = joined[-_TAIL_ROWS:]
+        joined, when = np.vstack([self._tail, left]), np.append(self._when, when)
+        found = self._smoothed(joined, when)
+        self._tail, self._when = joined[-_TAIL_ROWS:], when[-_TAIL_ROWS:]
         values = low_rank + found.values[-len(Z) :] if self.uses_time else low_rank
         std = found.std[-len(Z) :] if self.uses_time else np.ones(Z.shape)
         return Fills(values, std * self.calibration.std_factor(gap_lengths(np.isnan(Z))))
 
-    def _smoothed(self, left: Array) -> Fills:
-        return Fills(*self._dynamics.smooth(self._state, left, np.arange(float(len(left)))))
+    def _times(self, times: Array | None, n: int) -> Array:
+        """Return the times of the next rows; rows are counted where they do not increase."""
+        last = self._when[-1] if len(self._when) else -np.inf
+        if times is not None and times[0] > last:
+            return times
+        step = 1.0 if self._state is None else self._state.step
+        return max(last, 0.0) + step * np.arange(1.0, n + 1.0)
 
-    def _choose(self, Z: Array, outliers: Array, encode: Callable[[Array], Array]) -> None:
+    def _smoothed(self, left: Array, times: Array) -> Fills:
+        return Fills(*self._dynamics.smooth(self._state, left, times))
+
+    def _choose(
+        self, Z: Array, outliers: Array, encode: Callable[[Array], Array], times: Array
+    ) -> None:
         """Decide by hidden entries, whose codes are found without them."""
         from thalweg.dynamics.calibration import calibrate
         from thalweg.dynamics.gaps import gap_lengths, gap_starts, hide_like_gaps
@@ -72,8 +89,8 @@ class LocalFill:
         gaps = np.where(hidden, np.nan, Z)
         low_rank = encode(gaps)
         left = np.where(outliers != 0.0, np.nan, gaps - low_rank)
-        self._state = self._dynamics.fit(left, np.arange(float(len(left))), 0)
-        found = self._smoothed(left)
+        self._state = self._dynamics.fit(left, times, 0)
+        found = self._smoothed(left, times)
         still = np.where(hidden, low_rank - Z, 0.0)
         timed = np.where(hidden, low_rank + found.values - Z, 0.0)
         self.uses_time = _is_smaller(timed[hidden], still[hidden])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedRandom
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -15,14 +15,23 @@ __all__ = ["Array2D", "Csv", "array_file", "csv_file", "write_csv"]
 class Csv:
     """Writer of a CSV file; gaps are empty cells."""
 
-    def __init__(self, rows: Any) -> None:
-        self._rows = rows
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._rows = csv.writer(file, lineterminator="\n")
 
-    def write(self, X: Any, first: int | None = None) -> None:
-        """Append rows; with ``first``, the first column is the row number, from ``first``."""
-        for i, row in enumerate(np.asarray(X).tolist()):
-            cells = [_cell(x) for x in row]
-            self._rows.writerow(cells if first is None else [first + i, *cells])
+    def write(self, X: Any, first: int | None = None, labels: Sequence[str] | None = None) -> None:
+        """Append rows of numbers, each after its number from ``first``, or after its label."""
+        numbers = np.asarray(X) + 0.0  # turns -0.0 into 0.0
+        form = ",".join(["%.9g"] * numbers.shape[1])
+        lone = first is None and labels is None and numbers.shape[1] == 1
+        lines = [
+            (form % tuple(row)).replace("nan", '""' if lone else "") for row in numbers.tolist()
+        ]
+        if labels is not None:
+            lines = [f"{_quoted(a)},{b}" for a, b in zip(labels, lines, strict=True)]
+        elif first is not None:
+            lines = [f"{first + i},{line}" for i, line in enumerate(lines)]
+        self._file.write("".join(f"{line}\n" for line in lines))
 
     def add(self, cells: Iterable[Any]) -> None:
         """Append one row of any values."""
@@ -33,9 +42,9 @@ class Csv:
 def csv_file(path: Path, columns: Sequence[str]) -> Iterator[Csv]:
     """Open a CSV file with a header."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(columns)
-        yield Csv(rows)
+        table = Csv(file)
+        table.add(columns)
+        yield table
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
@@ -80,6 +89,11 @@ def array_file(path: Path) -> Iterator[Array2D]:
         array = Array2D(file)
         yield array
         array.close()
+
+
+def _quoted(text: str) -> str:
+    """Return a cell of text, in quotes if it needs them."""
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n\r') else text
 
 
 def _cell(x: Any) -> Any:

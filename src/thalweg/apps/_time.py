@@ -44,11 +44,11 @@ def rank_of(model: Any) -> int:
     return len(model.components_) if choice is None else int(choice.best.n_components)
 
 
-def standard_errors(model: Any, Z: Array) -> Array:
+def standard_errors(model: Any, Z: Array, **when: Any) -> Array:
     """Return the standard errors of fills in standardised units; NaN where there is none."""
     if not hasattr(model, "choice_"):
         return np.full(Z.shape, np.nan)
-    std: Array = model.fill(Z, return_std=True)[1]
+    std: Array = model.fill(Z, return_std=True, **when)[1]
     return np.where(np.isnan(Z), std, np.nan)
 
 

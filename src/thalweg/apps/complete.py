@@ -9,8 +9,9 @@ import numpy as np
 
 from thalweg._checks import require_positive
 from thalweg.apps._alarms import alarm_files
-from thalweg.apps._columns import measure
+from thalweg.apps._columns import Rows, read_table
 from thalweg.apps._folder import Folder, open_folder
+from thalweg.apps._header import Table, open_table
 from thalweg.apps._heat import TableSample
 from thalweg.apps._learn import reject_streaming_options
 from thalweg.apps._mask import THRESHOLD, beyond_threshold
@@ -18,7 +19,6 @@ from thalweg.apps._models import build
 from thalweg.apps._rank import choose_rank
 from thalweg.apps._report import save_model, write_report
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._streams import columns_of, open_source, read_all
 from thalweg.apps._tables import csv_file
 from thalweg.apps._time import (
     error_panels,
@@ -39,6 +39,7 @@ def complete(
     method: str = "robust-matrix-completion",
     threshold: float = THRESHOLD,
     columns: Sequence[str | int] | None = None,
+    time: str | None = None,
     **common: Unpack[Common],
 ) -> Result:
     """Fill the gaps of a table with outliers by matrix completion, [T] V-B.
@@ -50,7 +51,7 @@ def complete(
     Parameters
     ----------
     source : path, array or Stream
-        A table of numbers; empty cells and NaN are gaps.
+        A table of numbers, perhaps with a column of times; empty cells and NaN are gaps.
     out : path or None, default=None
         Output folder; None creates one in the current directory, named after the source.
     method : str, default='robust-matrix-completion'
@@ -58,7 +59,10 @@ def complete(
     threshold : float, default=5.0
         Threshold for outliers, in multiples of the noise scale.
     columns : list of str or int, or None, default=None
-        Columns to use; None selects all.
+        Columns to use; None selects all, but the times.
+    time : str or None, default=None
+        Name of the column of times, which sets the steps between rows and is the first column of
+        every output. None takes the first column with dates or times, if there is one.
     **common
         See :class:`thalweg.apps.Common`. By default, the number of components is chosen by
         cross-validation on hidden entries.
@@ -88,11 +92,10 @@ def complete(
     run = Run("complete", source, **common)
     require_positive(threshold=threshold)
     with open_folder(run, out) as folder:
-        table = open_source(run, columns=columns)
+        table = open_table(run, columns, time)
         begin = perf_counter()
-        units, drawn = measure(table, run)
-        X = read_all(table, run, "Use track instead.")
-        X = X if isinstance(X, np.ndarray) else X.toarray()
+        rows = read_table(table, run, "Use track instead.")
+        X, units, drawn = rows.X, rows.units, rows.drawn
         Z = units.to(X)
         model = build(method, run.settings, components=run.components, seed=run.seed)
         reject_streaming_options(model, run)
@@ -103,8 +106,9 @@ def complete(
             model.set_params(n_components=choose_rank(units.to(drawn), run.seed))
         if not isinstance(model.n_components, str):
             model.set_params(n_components=min(model.n_components, *X.shape))
-        completed = np.where(np.isnan(X), units.back(model.complete(Z)), X)
-        std = standard_errors(model, Z) * units.scale
+        when = {} if rows.seconds is None or not fills_in_time(model) else {"times": rows.seconds}
+        completed = np.where(np.isnan(X), units.back(model.complete(Z, **when)), X)
+        std = standard_errors(model, Z, **when) * units.scale
         outliers = beyond_threshold(model.decompose(Z).outliers, model, threshold) * units.scale
         values = {
             "rows": len(X),
@@ -115,15 +119,16 @@ def complete(
             **errors_of(model),
             "seconds": perf_counter() - begin,
         }
-        names = columns_of(table)
-        with alarm_files(folder, model, names) as alarms:
+        names = table.names
+        with alarm_files(folder, model, names, time=table.header()) as alarms:
             if alarms is not None:
-                alarms.write(0, Z, model)
+                alarms.write(0, Z, model, labels=rows.labels)
         panels = [] if alarms is None else alarms.panels()
         values["alarms"] = 0 if alarms is None else alarms.n_alarms
-        _write(folder, X, completed, outliers, names)
-        with csv_file(folder.file("errors", "standard_errors.csv"), names) as table_of_errors:
-            table_of_errors.write(std)
+        _write(folder, table, rows, completed, outliers)
+        path = folder.file("errors", "standard_errors.csv")
+        with csv_file(path, table.header(*names)) as table_of_errors:
+            table_of_errors.write(std, labels=rows.labels)
         save_model(folder, model, columns=names, units=[part.tolist() for part in units])
         shown = TableSample()
         shown.add(X, completed, outliers)
@@ -132,14 +137,16 @@ def complete(
         return folder.finish(values, model)
 
 
-def _write(folder: Folder, X: Any, completed: Any, outliers: Any, names: list[str]) -> None:
-    with csv_file(folder.file("completed", "completed.csv"), names) as table:
-        table.write(completed)
-    header = ("row", "column", "value", "expected")
-    with csv_file(folder.file("outliers", "outliers.csv"), header) as table:
+def _write(folder: Folder, table: Table, rows: Rows, completed: Any, outliers: Any) -> None:
+    names = table.names
+    with csv_file(folder.file("completed", "completed.csv"), table.header(*names)) as file:
+        file.write(completed, labels=rows.labels)
+    header = table.header("row", "column", "value", "expected")
+    with csv_file(folder.file("outliers", "outliers.csv"), header) as file:
         for i, j in np.argwhere(outliers != 0):
-            value = float(X[i, j])
-            table.add((int(i), names[j], value, value - float(outliers[i, j])))
+            value = float(rows.X[i, j])
+            label = () if rows.labels is None else (rows.labels[i],)
+            file.add((*label, int(i), names[j], value, value - float(outliers[i, j])))
 
 
 def _report(folder: Folder, panels: list[Any], values: dict[str, Any], method: str) -> None:

@@ -8,13 +8,13 @@ from typing import Any, Unpack
 import numpy as np
 
 from thalweg._checks import require_whole
-from thalweg.apps._columns import measure
+from thalweg.apps._columns import Rows, read_table
 from thalweg.apps._folder import open_folder
+from thalweg.apps._header import Table, open_table
 from thalweg.apps._learn import reject_streaming_options
 from thalweg.apps._models import build
 from thalweg.apps._report import save_model, write_report
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._streams import columns_of, open_source, read_all
 from thalweg.apps._tables import csv_file
 from thalweg.apps._time import error_panels, errors_of, rank_of, use_time
 
@@ -32,6 +32,7 @@ def forecast(
     steps: int = 24,
     interval: float = 0.9,
     columns: Sequence[str | int] | None = None,
+    time: str | None = None,
     **common: Unpack[Common],
 ) -> Result:
     """Continue a table with gaps and outliers, with standard deviations and intervals.
@@ -41,7 +42,8 @@ def forecast(
     Parameters
     ----------
     source : path, array or Stream
-        A table of numbers, one row per time step; empty cells and NaN are gaps.
+        A table of numbers, one row per time step, perhaps with a column of times; empty cells and
+        NaN are gaps.
     out : path or None, default=None
         Output folder; None creates one in the current directory, named after the source.
     steps : int, default=24
@@ -49,7 +51,10 @@ def forecast(
     interval : float, default=0.9
         Level of the intervals.
     columns : list of str or int, or None, default=None
-        Columns to use; None selects all.
+        Columns to use; None selects all, but the times.
+    time : str or None, default=None
+        Name of the column of times, which sets the steps between rows and is the first column of
+        every output. None takes the first column with dates or times, if there is one.
     **common
         See :class:`thalweg.apps.Common`. By default, the number of components is chosen by hidden
         entries.
@@ -74,23 +79,23 @@ def forecast(
     run = Run("forecast", source, **common)
     require_whole(1, steps=steps)
     with open_folder(run, out) as folder:
-        table = open_source(run, columns=columns)
+        table = open_table(run, columns, time)
         begin = perf_counter()
-        units, _ = measure(table, run)
-        X = read_all(table, run, "Use fewer columns or rows.")
-        X = X if isinstance(X, np.ndarray) else X.toarray()
+        rows = read_table(table, run, "Use fewer columns or rows.")
+        X, units = rows.X, rows.units
         model = build(_METHOD, run.settings, components=run.components, seed=run.seed)
         reject_streaming_options(model, run)
         run.notify("choosing", 0, None)
         use_time(model, X, units, run)
-        model.fit(units.to(X))
+        model.fit(units.to(X), times=rows.seconds)
         mean, std, lower, upper = model.forecast(steps, return_std=True, interval=interval)
         mean, lower, upper = (units.back(part) for part in (mean, lower, upper))
-        names = columns_of(table)
+        names, labels = table.names, _later(table, rows, model, steps)
         parts = {"forecast": mean, "errors": std * units.scale, "lower": lower, "upper": upper}
         for key, values in parts.items():
-            with csv_file(folder.file(key, f"{key}.csv"), names) as file:
-                file.write(values)
+            header = names if labels is None else table.header(*names)
+            with csv_file(folder.file(key, f"{key}.csv"), header) as file:
+                file.write(values, labels=labels)
         facts = {
             "rows": len(X),
             "columns": X.shape[1],
@@ -100,6 +105,15 @@ def forecast(
         save_model(folder, model, columns=names, units=[part.tolist() for part in units])
         _report(folder, X, parts, names, facts, error_panels(errors_of(model)))
         return folder.finish({**facts, "seconds": perf_counter() - begin}, model)
+
+
+def _later(table: Table, rows: Rows, model: Any, steps: int) -> list[str] | None:
+    """Return the times of the forecast in the format of the table; None without times."""
+    if table.time is None or rows.labels is None or rows.seconds is None:
+        return None
+    state, form = model.timed_fills_.forecaster, table.time.format
+    times = state.last.time + np.arange(1, steps + 1) * state.step
+    return [form.text(float(time), rows.labels[-1]) for time in times]
 
 
 def _report(

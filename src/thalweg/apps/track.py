@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from itertools import islice
 from os import PathLike
 from time import perf_counter
 from typing import Any, NamedTuple, Unpack
@@ -15,6 +16,7 @@ from thalweg.apps._alarms import AlarmWriter, alarm_files
 from thalweg.apps._columns import Units, measure
 from thalweg.apps._drift import Drift
 from thalweg.apps._folder import Folder, open_folder
+from thalweg.apps._header import Table, open_table
 from thalweg.apps._heat import TableSample
 from thalweg.apps._learn import History, learn
 from thalweg.apps._local_fill import LocalFill
@@ -23,10 +25,9 @@ from thalweg.apps._models import build
 from thalweg.apps._rank import choose_rank
 from thalweg.apps._report import learning_panels, save_model, write_report
 from thalweg.apps._run import Common, Result, Run
-from thalweg.apps._streams import Mapped, columns_of, open_source, read_batch_size
+from thalweg.apps._streams import Mapped, read_batch_size
 from thalweg.apps._tables import csv_file, write_csv
 from thalweg.apps._time import error_panels, errors_by_gap
-from thalweg.streams import Stream
 
 __all__ = ["track"]
 
@@ -41,6 +42,7 @@ class _TrackedRows(NamedTuple):
     completed: Array
     outliers: Array
     std: Array
+    labels: list[str] | None
 
 
 def track(
@@ -50,6 +52,7 @@ def track(
     method: str = "petrels-admm",
     threshold: float = THRESHOLD,
     columns: Sequence[str | int] | None = None,
+    time: str | None = None,
     **common: Unpack[Common],
 ) -> Result:
     """Track the subspace of a table: fill gaps, detect outliers, measure drift and jumps, [T].
@@ -63,7 +66,8 @@ def track(
     Parameters
     ----------
     source : path, array or Stream
-        A table of numbers, one row per time step; empty cells and NaN are gaps.
+        A table of numbers, one row per time step, perhaps with a column of times; empty cells and
+        NaN are gaps.
     out : path or None, default=None
         Output folder; None creates one in the current directory, named after the source.
     method : str, default='petrels-admm'
@@ -72,7 +76,10 @@ def track(
         Threshold for listed outliers, in multiples of the noise scale. The method itself also
         ignores smaller deviations; this costs little, and most of them are noise.
     columns : list of str or int, or None, default=None
-        Columns to use; None selects all.
+        Columns to use; None selects all, but the times.
+    time : str or None, default=None
+        Name of the column of times, which sets the steps between rows and is the first column of
+        every output. None takes the first column with dates or times, if there is one.
     **common
         See :class:`thalweg.apps.Common`. By default, the number of components is chosen by
         cross-validation on hidden entries.
@@ -101,9 +108,10 @@ def track(
     run = Run("track", source, **common)
     require_positive(threshold=threshold)
     with open_folder(run, out) as folder:
-        table = open_source(run, columns=columns)
+        opened = open_table(run, columns, time)
+        table, names = opened.stream, opened.names
         begin = perf_counter()
-        units, drawn = measure(table, run)
+        units, drawn = measure(table, run, names)
         rank = run.components
         if rank is None:
             run.notify("choosing", 0, None)
@@ -117,17 +125,17 @@ def track(
         values |= {"gaps filled": 0, "outliers": 0, "alarms": 0}
         local = LocalFill(run.seed)
         bounds = sign_bounds(drawn)
-        names, panels = columns_of(table), []
-        with alarm_files(folder, model, names) as alarms:
-            tracked = _tracked_rows(model, table, units, run, threshold, local, bounds, alarms)
-            _write(folder, tracked, names, shown, values)
+        panels: list[Any] = []
+        with alarm_files(folder, model, names, time=opened.header()) as alarms:
+            tracked = _tracked_rows(model, opened, units, run, threshold, local, bounds, alarms)
+            _write(folder, tracked, opened, shown, values)
         if alarms is not None:
             values["alarms"], panels = alarms.n_alarms, alarms.panels()
         write_csv(folder.file("drift", "drift.csv"), ("sample", "angle"), drift.points)
         values |= errors_by_gap(local.calibration, local.baselines)
         values["jumps"] = [int(sample) for sample in getattr(model, "jumps_", ())]
         values["seconds"] = perf_counter() - begin
-        extra = {"columns": columns_of(table), "units": [part.tolist() for part in units]}
+        extra = {"columns": names, "units": [part.tolist() for part in units]}
         save_model(folder, model, **extra)
         panels = [shown.panel(names), *panels]
         _report(folder, history, panels, drift.points, values, method)
@@ -136,7 +144,7 @@ def track(
 
 def _tracked_rows(
     model: Any,
-    table: Stream,
+    opened: Table,
     units: Units,
     run: Run,
     threshold: float,
@@ -148,41 +156,48 @@ def _tracked_rows(
 
     Rows are searched for anomalies before the model learns from them again.
     """
+    table, texts = opened.stream, opened.labels()
     model, n = deepcopy(model), table.n_samples
     for first, rows in table.batches(read_batch_size(table.n_features)):
         Z = units.to(rows)
+        labels = None if texts is None else list(islice(texts, len(Z)))
         if alarms is not None:
-            alarms.write(first, Z, model)
+            alarms.write(first, Z, model, labels)
         parts = model.partial_fit(Z).decompose(Z)
         X = np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
-        fills = local.fill(Z, parts.low_rank, parts.outliers, lambda Y: model.decompose(Y).low_rank)
+        times = None if labels is None else opened.seconds(labels)
+        fills = local.fill(
+            Z, parts.low_rank, parts.outliers, lambda Y: model.decompose(Y).low_rank, times
+        )
         completed = np.where(np.isnan(X), np.clip(units.back(fills.values), *bounds), X)
         std = np.where(np.isnan(X), fills.std * units.scale, np.nan)
         outliers = beyond_threshold(parts.outliers, model, threshold)
-        yield _TrackedRows(first, X, completed, outliers * units.scale, std)
+        yield _TrackedRows(first, X, completed, outliers * units.scale, std, labels)
         run.notify("writing", first + len(X), n)
 
 
 def _write(
     folder: Folder,
     rows: Iterator[_TrackedRows],
-    columns: list[str],
+    opened: Table,
     shown: TableSample,
     values: dict[str, Any],
 ) -> None:
     """Write the completed table, and a row for each outlier."""
-    header = ("row", "column", "value", "expected")
+    columns = opened.names
+    header, wide = opened.header("row", "column", "value", "expected"), opened.header(*columns)
     with (
-        csv_file(folder.file("completed", "completed.csv"), columns) as completed,
-        csv_file(folder.file("errors", "standard_errors.csv"), columns) as errors,
+        csv_file(folder.file("completed", "completed.csv"), wide) as completed,
+        csv_file(folder.file("errors", "standard_errors.csv"), wide) as errors,
         csv_file(folder.file("outliers", "outliers.csv"), header) as outliers,
     ):
         for part in rows:
-            completed.write(part.completed)
-            errors.write(part.std)
+            completed.write(part.completed, labels=part.labels)
+            errors.write(part.std, labels=part.labels)
             for i, j in np.argwhere(part.outliers != 0):
                 value, outlier = float(part.X[i, j]), float(part.outliers[i, j])
-                outliers.add((part.first + int(i), columns[j], value, value - outlier))
+                label = () if part.labels is None else (part.labels[i],)
+                outliers.add((*label, part.first + int(i), columns[j], value, value - outlier))
             shown.add(part.X, part.completed, part.outliers)
             values["rows"] += len(part.X)
             values["gaps filled"] += int(np.count_nonzero(np.isnan(part.X)))

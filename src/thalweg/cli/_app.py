@@ -19,6 +19,9 @@ app = typer.Typer(
 
 # Each command imports its job when it runs: --help stays fast.
 Source = Annotated[str, typer.Argument(show_default=False)]
+TimeName = Annotated[
+    str | None, typer.Option("--time", help="Name of the column of times; otherwise recognised.")
+]
 Columns = Annotated[str | None, typer.Option(help="Names of columns, separated by commas.")]
 Size = Annotated[str | None, typer.Option(help="Resize images to HEIGHTxWIDTH.")]
 Colour = Annotated[bool, typer.Option("--colour", help="Keep colours.")]
@@ -120,12 +123,15 @@ def track(
     method: Method = "petrels-admm",
     threshold: Threshold = 5.0,
     columns: Columns = None,
+    time: TimeName = None,
     **rest: Any,
 ) -> Any:
     """Track sensors: fill gaps, detect outliers, measure drift."""
     from thalweg import apps
 
-    return apps.track(table, method=method, threshold=threshold, columns=names(columns), **rest)
+    return apps.track(
+        table, method=method, threshold=threshold, columns=names(columns), time=time, **rest
+    )
 
 
 @app.command(epilog=_example("thalweg complete wells.csv --out wells-complete"))
@@ -135,12 +141,15 @@ def complete(
     method: Method = "robust-matrix-completion",
     threshold: Threshold = 5.0,
     columns: Columns = None,
+    time: TimeName = None,
     **rest: Any,
 ) -> Any:
     """Fill the gaps of a table with outliers by matrix completion."""
     from thalweg import apps
 
-    return apps.complete(table, method=method, threshold=threshold, columns=names(columns), **rest)
+    return apps.complete(
+        table, method=method, threshold=threshold, columns=names(columns), time=time, **rest
+    )
 
 
 @app.command(epilog=_example("thalweg forecast wells.csv --steps 24 --out tomorrow"))
@@ -150,12 +159,15 @@ def forecast(
     steps: Annotated[int, typer.Option(help="Number of rows.")] = 24,
     interval: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.9,
     columns: Columns = None,
+    time: TimeName = None,
     **rest: Any,
 ) -> Any:
     """Continue a table, with intervals."""
     from thalweg import apps
 
-    return apps.forecast(table, steps=steps, interval=interval, columns=names(columns), **rest)
+    return apps.forecast(
+        table, steps=steps, interval=interval, columns=names(columns), time=time, **rest
+    )
 
 
 @app.command(epilog=_example("thalweg unmix field.npy --components 4 --out field"))

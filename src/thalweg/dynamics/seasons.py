@@ -6,7 +6,7 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 
-__all__ = ["detect_period", "fit_season", "harmonics"]
+__all__ = ["detect_period", "fit_season", "harmonics", "on_grid"]
 
 # Harmonics of a period: a daily profile with peaks of some two hours.
 _N_HARMONICS = 8
@@ -24,6 +24,9 @@ _LEAST_CORRELATION, _LEAST_RISE = 0.1, 0.1
 _ABOUT_THE_SAME = 0.8
 # Peaks at lags within this ratio are those of one period, split by noise.
 _SAME_PEAK = 1.25
+# Largest distance of a time from a multiple of the step, in steps, and most steps of the grid, in
+# rows of the table.
+_OFF_GRID, _MAX_SPARSITY = 0.05, 4
 # Largest multiple of a period whose peak makes it more precise, and distance to a whole number of
 # rows at which it is taken for one.
 _MAX_MULTIPLE, _WHOLE = 8, 0.26
@@ -108,6 +111,40 @@ def fit_season(Z: Array, observed: Array, basis: Array) -> Array:
             w = 1.0 / (1.0 + np.square(residual / (_HALF_WEIGHT * scale)))
         found[:, f] = coefficients[:-1]
     return found
+
+
+def on_grid(X: Array, times: Array) -> tuple[Array, float] | None:
+    """Return a table with a row for each step, and the step, if all times are multiples of it.
+
+    Parameters
+    ----------
+    X : array of shape (N, F)
+        The table; NaN marks missing entries.
+    times : array of shape (N,)
+        Increasing times of the rows.
+
+    Returns
+    -------
+    tuple of array and float, or None
+        Rows that were left out are gaps. None if the times are not on a grid, or too sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.dynamics.seasons import on_grid
+    >>> on_grid(np.ones((3, 1)), np.array([0.0, 2.0, 6.0]))[0].ravel()
+    array([ 1.,  1., nan,  1.])
+    """
+    if len(times) < 2:
+        return None
+    step = float(np.diff(times).min())
+    places = (times - times[0]) / step
+    rows = np.rint(places).astype(np.intp)
+    if np.abs(places - rows).max() > _OFF_GRID or rows[-1] >= _MAX_SPARSITY * len(times):
+        return None
+    grid = np.full((rows[-1] + 1, X.shape[1]), np.nan)
+    grid[rows] = X
+    return grid, step
 
 
 def detect_period(Z: Array, observed: Mask) -> float | None:

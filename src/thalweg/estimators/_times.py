@@ -8,17 +8,29 @@ from thalweg._typing import Array
 from thalweg.dynamics.bounds import sign_bounds
 from thalweg.errors import InputError, ParameterError
 
-__all__ = ["check_bounds", "check_interval", "check_times"]
+__all__ = ["check_bounds", "check_interval", "check_times", "times_of"]
+
+
+def times_of(X: Any, times: Any) -> Any:
+    """Return given times, or the dates in the index of a table that has them, or None."""
+    if times is not None:
+        return times
+    index = getattr(X, "index", None)
+    return index if getattr(getattr(index, "dtype", None), "kind", None) == "M" else None
 
 
 def check_times(times: Any, n_rows: int) -> Array:
     """Return increasing times of rows as numbers; dates in seconds, None counts rows from 0."""
     if times is None:
         return np.arange(float(n_rows))
+    if getattr(times, "tz", None) is not None:  # pandas: moments, whatever their time zone
+        times = times.tz_convert("UTC").tz_localize(None)
     found = np.asarray(times)
-    if found.dtype.kind == "M":
-        found = found.astype("datetime64[ns]").astype(np.int64) * 1e-9
     try:
+        if found.dtype.kind in "OU":  # datetime objects, or texts
+            found = found.astype("datetime64[ns]")
+        if found.dtype.kind == "M":
+            found = found.astype("datetime64[ns]").astype(np.int64) * 1e-9
         numbers = found.astype(np.float64)
     except (TypeError, ValueError):
         raise InputError(

@@ -21,7 +21,7 @@ from thalweg.estimators._timed_results import (
     forecast_results,
     forecast_times,
 )
-from thalweg.estimators._times import check_bounds, check_interval, check_times
+from thalweg.estimators._times import check_bounds, check_interval, check_times, times_of
 from thalweg.estimators.fitting import rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.dynamic_completion import RANKS, Choice, choose
@@ -176,14 +176,15 @@ class RobustMatrixCompletion(CompletionEstimator):
             Present for scikit-learn.
         times : array-like of shape (n_samples,) or None, default=None
             Increasing times of the rows, numbers or dates; used with ``dynamics``. Rows that are
-            left out are gaps. None counts rows.
+            left out are gaps. None takes the dates in the index of a DataFrame, and otherwise
+            counts rows.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        self._fit(X, times)
+        self._fit(X, times_of(X, times))
         return self
 
     def complete(self, X: Any, *, times: Any = None) -> Array:
@@ -202,6 +203,7 @@ class RobustMatrixCompletion(CompletionEstimator):
             X at observed entries. Elsewhere the low-rank part with the codes of the fit, or with
             ``dynamics`` the result of :meth:`fill`.
         """
+        times = times_of(X, times)
         checked, found = self._fit(X, times)
         if hasattr(self, "timed_fills_"):
             values: Array = self.fill(checked, times=times)
@@ -246,7 +248,8 @@ class RobustMatrixCompletion(CompletionEstimator):
             return self._bounded(super().fill(X), rows)
         rows = _dense(check_data(self, X, reset=False))
         fills: TimedFills = self.timed_fills_
-        found = fills.expected(rows, check_times(times, len(rows)), super().fill)
+        when = check_times(times_of(X, times), len(rows))
+        found = fills.expected(rows, when, super().fill)
         return fill_results(rows, found, fills, self._limits(), return_std=return_std, level=level)
 
     def forecast(self, steps: Any, *, return_std: bool = False, interval: Any = None) -> Any:

@@ -13,7 +13,7 @@ from thalweg.dynamics.calibration import Calibration, calibrate
 from thalweg.dynamics.dynamic_state import column_units
 from thalweg.dynamics.gaps import gap_starts
 from thalweg.dynamics.scores import Scores
-from thalweg.dynamics.seasons import detect_period
+from thalweg.dynamics.seasons import detect_period, on_grid
 from thalweg.learning.blending import Blend, blend_trials
 from thalweg.learning.hidden_trials import HiddenTrials, StaticFill, Trial, contiguous_rows
 from thalweg.learning.simple_fills import simple_errors
@@ -233,19 +233,20 @@ def _refined(table: HiddenTrials, best: Trial) -> Trial:
 
 def _seasons(table: HiddenTrials) -> list[tuple[float, ...]]:
     """Return the periods to try: a detected one, and also seven of them."""
-    steps = np.diff(table.times)
-    if len(steps) == 0 or not np.allclose(steps, steps[0]):
+    grid = on_grid(table.gaps, table.times)
+    if grid is None:
         return []
-    observed = ~np.isnan(table.gaps)
-    centre, scale = column_units(table.gaps)
-    Z = np.where(observed, (table.gaps - centre) / scale, 0.0)
+    gaps, step = grid
+    observed = ~np.isnan(gaps)
+    centre, scale = column_units(gaps)
+    Z = np.where(observed, (gaps - centre) / scale, 0.0)
     rows = detect_period(Z, observed)
     if rows is None:  # a trend hides a season, but not from the differences
         both = observed[1:] & observed[:-1]
         rows = detect_period(np.where(both, np.diff(Z, axis=0), 0.0), both)
     if rows is None:
         return []
-    day = rows * float(steps[0])
+    day = rows * step
     week = _PERIODS_PER_WEEK * day
     enough = table.times[-1] - table.times[0] >= _LEAST_WEEKS * week
     return [(day,), *([(day, week)] if enough else [])]

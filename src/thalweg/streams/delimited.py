@@ -80,6 +80,8 @@ class CsvStream(Source):
         Unknown before the file is read.
     columns_ : list of str
         Names of the columns; their indices if the file has no names.
+    names_ : list of str
+        Names of all columns of the file.
 
     Examples
     --------
@@ -139,6 +141,17 @@ class CsvStream(Source):
     def columns_(self) -> list[str]:
         """Names of the columns."""
         return [self._head.names[index] for index in self._head.indices]
+
+    @property
+    def names_(self) -> list[str]:
+        """Names of all columns of the file."""
+        return self._head.names
+
+    def cells(self, column: int) -> Iterator[str]:
+        """Yield the texts of a column of the file, row by row."""
+        head = self._head
+        for row in islice(self._rows(head.delimiter), int(head.has_names), None):
+            yield row.cells[column] if column < len(row.cells) else ""
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Yield batches of ``size`` rows, the first at row ``start``."""
@@ -207,8 +220,9 @@ class CsvStream(Source):
 
     @cached_property
     def _plain(self) -> bool:
-        """Whether float() alone parses cells correctly: no missing marker looks like a number."""
-        return self.decimal == "." and not any(_is_finite(text) for text in self.missing)
+        """Whether float() parses all cells that are not empty: no missing marker is a number."""
+        plain = self.decimal == "." and "" in self.missing
+        return plain and not any(_is_finite(text) for text in self.missing)
 
     def _numbers(self, row: _Row, head: _Head) -> list[float]:
         if len(row.cells) != len(head.names):
@@ -217,9 +231,9 @@ class CsvStream(Source):
                 f"{len(row.cells)} in line {row.line}. Correct the line, or pass delimiter=."
             )
         cells = [row.cells[index] for index in head.indices]
-        if self._plain:  # fast path for rows without gaps
+        if self._plain:  # fast path for numbers and empty cells
             with suppress(ValueError):
-                return list(map(float, cells))
+                return [float(cell) if cell else nan for cell in cells]
         try:
             return [self._number(cell) for cell in cells]
         except ValueError:

@@ -79,6 +79,18 @@ class ParquetStream(Source):
             schema = file.schema_arrow
             return [schema.names[i] for i in numeric_columns(schema, self.columns, self._path)]
 
+    @cached_property
+    def names_(self) -> list[str]:
+        """Names of all columns of the file."""
+        with self._file() as file:
+            return list(file.schema_arrow.names)
+
+    def cells(self, column: int) -> Iterator[str]:
+        """Yield the texts of a column of the file, row by row; dates in ISO 8601."""
+        with self._file() as file:
+            for block in file.iter_batches(columns=[self.names_[column]]):
+                yield from ("" if cell is None else str(cell) for cell in block[0].to_pylist())
+
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Yield batches of ``size`` rows, the first at row ``start``."""
         check_cut(size, start)
