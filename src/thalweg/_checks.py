@@ -114,6 +114,13 @@ def check_share(parameter: str, value: Any) -> float:
     return float(value)
 
 
+def check_flag(parameter: str, value: Any) -> bool:
+    """Return a parameter that is True or False; raise ParameterError otherwise."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{parameter} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def check_callback(value: Any) -> None:
     """Raise unless the value can be called, or is None."""
     if value is not None and not callable(value):

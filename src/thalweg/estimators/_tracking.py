@@ -7,7 +7,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from thalweg._checks import as_numbers, check_callback, check_count, choose, generator, in_words
+from thalweg._checks import (
+    as_numbers,
+    check_callback,
+    check_count,
+    check_flag,
+    choose,
+    generator,
+    in_words,
+)
 from thalweg._threads import few_threads
 from thalweg._typing import Array, Indices
 from thalweg.encoders import Encoder
@@ -18,6 +26,7 @@ from thalweg.estimators.fitting import is_auto, rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning import init_samples
 from thalweg.learning.batches import DataForm, as_batch
+from thalweg.learning.centered_tracker import CenteredTracker, mean_of
 from thalweg.learning.cusum import CHECK_EVERY
 from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.progress import Progress
@@ -46,6 +55,7 @@ class Tracking(StreamFit, Alarms):
     init: Any
     init_samples: Any
     on_jump: Any
+    center: bool
     orthonormal: bool
     epochs: Any
     random_state: Any
@@ -53,6 +63,7 @@ class Tracking(StreamFit, Alarms):
     state_: TrackingState
     rank_evidence_: RankEvidence  # with n_components="auto"
     noise_scale_: float | Array  # of trackers that estimate it
+    mean_: Array  # with center=True
 
     @property
     def drift_(self) -> Array:
@@ -164,6 +175,11 @@ class Tracking(StreamFit, Alarms):
         return self
 
     def _tracker(self) -> Any:
+        """Return the tracker, which subtracts a mean with ``center``."""
+        tracker = self._uncentred_tracker()
+        return CenteredTracker(tracker) if check_flag("center", self.center) else tracker
+
+    def _uncentred_tracker(self) -> Any:
         """Return the tracker with the parameters of this estimator."""
         names = [field.name for field in fields(self._tracker_class)]
         parameters = {name: getattr(self, name) for name in names if hasattr(self, name)}
@@ -195,7 +211,8 @@ class Tracking(StreamFit, Alarms):
         """Check the parameters of the initial basis, and publish it."""
         K = 1 if is_auto(self.n_components) else check_count("n_components", self.n_components)
         F = X.shape[1]
-        self.__dict__.pop("rank_evidence_", None)  # of an earlier fit
+        for name in ("rank_evidence_", "mean_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if K > F:
             raise ParameterError(
                 f"n_components must be at most the number of features, n_features={F}, got "
@@ -234,6 +251,8 @@ class Tracking(StreamFit, Alarms):
         self.components_, self.n_components_ = np.ascontiguousarray(U.T), U.shape[1]
         if self.state_.rank_evidence is not None:
             self.rank_evidence_ = self.state_.rank_evidence
+        if (mean := mean_of(self.state_.tracker)) is not None:
+            self.mean_ = mean
         noise_scale = learner.noise_scale(self.state_)
         if noise_scale is not None:
             self.noise_scale_ = noise_scale

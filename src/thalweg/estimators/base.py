@@ -120,7 +120,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         parts = []
         for batch, codes in self._encode(X):
             R = codes.R if batch.observed is None else codes.R * batch.observed
-            parts.append((codes.H.T, codes.H.T @ self.components_, R.T))
+            parts.append((codes.H.T, self._low_rank(codes.H.T), R.T))
         return Decomposition(*(np.vstack(part) for part in zip(*parts, strict=True)))
 
     def fill(self, X: Any) -> Array:
@@ -150,7 +150,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         found = self._encode_with(encoder, self.components_.T * scales, rows[incomplete])
         begin = 0
         for _, codes in found:
-            low_rank = (codes.H.T * scales) @ self.components_
+            low_rank = self._low_rank(codes.H.T * scales)
             some = incomplete[begin : begin + len(low_rank)]
             rows[some], begin = filled(rows[some], low_rank), begin + len(low_rank)
         return rows
@@ -166,11 +166,16 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         array of shape (n_samples, n_features)
-            ``X @ components_``.
+            ``X @ components_``, plus ``mean_`` if the model is centred.
         """
         check_is_fitted(self)
-        product: Array = check_codes(X, len(self.components_)) @ self.components_
-        return product
+        return self._low_rank(check_codes(X, len(self.components_)))
+
+    def _low_rank(self, codes: Array) -> Array:
+        """Return the low-rank part of codes, with the mean of a centred model."""
+        product: Array = codes @ self.components_
+        mean = getattr(self, "mean_", None)
+        return product if mean is None else product + mean
 
     def score_samples(self, X: Any) -> Array:
         """Return the negative loss of each sample, including outliers and penalties.
@@ -259,9 +264,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if rows > MAX_CHUNK_SIZE:
             rows -= rows % MAX_CHUNK_SIZE
         solved, form = True, getattr(self, "form_", DataForm())
+        mean = getattr(self, "mean_", None)
 
         def encode(start: int) -> tuple[Batch, Codes]:
             batch = form.batch(X[start : start + rows])
+            if mean is not None:
+                batch = batch._replace(V=batch.V - mean[:, None])
             return batch, encoder.encode(batch.V, W, observed=batch.observed)
 
         size = X.shape[1], len(self.components_), min(rows, MAX_CHUNK_SIZE)

@@ -47,6 +47,9 @@ class Grasta(Tracking):
     on_jump : {"note", "reset"}, default="note"
         What to do when the residuals indicate that the subspace has jumped: record it in
         ``jumps_``, or also start a new robust initialisation.
+    center : bool, default=False
+        Whether the model has a mean of each feature, ``mean_``, which is estimated with the basis:
+        X = mean_ + codes @ components_ + outliers.
     orthonormal : bool, default=False
         Whether ``components_`` are made orthonormal. The basis is orthonormal up to rounding.
     epochs : int, default=1
@@ -64,6 +67,8 @@ class Grasta(Tracking):
     ----------
     components_ : array of shape (n_components, n_features)
         Orthonormal basis of the current subspace, one vector per row.
+    mean_ : array of shape (n_features,)
+        With ``center=True``: mean of each feature.
     n_components_ : int
         Number of components; 1 before the first robust basis with ``n_components="auto"``.
     rank_evidence_ : RankEvidence
@@ -105,6 +110,7 @@ class Grasta(Tracking):
         init: Any = "robust",
         init_samples: Any = "auto",
         on_jump: str = "note",
+        center: bool = False,
         orthonormal: bool = False,
         epochs: int = 1,
         random_state: Any = None,
@@ -120,6 +126,7 @@ class Grasta(Tracking):
         self.init = init
         self.init_samples = init_samples
         self.on_jump = on_jump
+        self.center = center
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state

@@ -7,6 +7,7 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 from thalweg.learning.cusum import CHECK_EVERY
+from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.init_samples import InitSamples, robust_state
 from thalweg.trackers import Tracker
 
@@ -37,6 +38,8 @@ class Challenger(NamedTuple):
         Samples that are collected for a robust fit.
     tracker : NamedTuple or None
         State of the tracker from the latest fit on; None before the first one.
+    rank_evidence : RankEvidence or None
+        Losses of hidden entries at the latest fit, if the number of dimensions is chosen by them.
     log_errors : array of shape (n, 2)
         Logarithms of the median residuals of the samples since this fit, with the new basis and
         with the present one.
@@ -56,12 +59,13 @@ class Challenger(NamedTuple):
     level: float
     samples: InitSamples
     tracker: Any
+    rank_evidence: RankEvidence | None
     log_errors: Array
 
     @classmethod
     def at(cls, U: Array, since: int, level: float) -> "Challenger":
         """Return a challenger of the basis U, before its first sample."""
-        return cls(since, level, InitSamples.none(U), None, np.zeros((0, 2)))
+        return cls(since, level, InitSamples.none(U), None, None, np.zeros((0, 2)))
 
     def added(
         self, tracker: Tracker[Any], V: Array, observed: Mask | None, errors: Array
@@ -90,8 +94,8 @@ class Challenger(NamedTuple):
 
     def fitted(self, tracker: Tracker[Any], U: Array, seed: int, auto_rank: bool) -> "Challenger":
         """Return the challenger with a new basis, fitted to its samples; U is the present basis."""
-        tracked = robust_state(tracker, U, self.samples, seed, auto_rank)[0]
-        return self._replace(tracker=tracked, log_errors=np.zeros((0, 2)))
+        tracked, evidence = robust_state(tracker, U, self.samples, seed, auto_rank)
+        return self._replace(tracker=tracked, rank_evidence=evidence, log_errors=np.zeros((0, 2)))
 
     def needs_fit(self, n_new: int) -> bool:
         """Return whether a fit is due: the first one, or after twice as many samples."""

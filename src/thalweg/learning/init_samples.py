@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thalweg._typing import Array, Mask
+from thalweg.learning.centered_tracker import CenteredTracker, mean_of
 from thalweg.learning.completion_rank import choose_subspace_rank
 from thalweg.learning.held_out import RankEvidence
 from thalweg.noise.leverage import studentised, unfitted
 from thalweg.noise.residual_counts import ResidualCounts
 from thalweg.trackers import Tracker
+from thalweg.trackers.feature_scales import feature_medians
 from thalweg.trackers.robust_init import robust_basis
 
 __all__ = ["MAX_ENTRIES", "InitSamples", "init_counts", "robust_state"]
@@ -118,7 +120,8 @@ def robust_state(
     V, observed = samples
     K, evidence = guess.shape[1], None
     if auto_rank:
-        X = np.where(observed, V, V.dtype.type(np.nan)).T
+        center = feature_medians(V.T, observed.T) if isinstance(tracker, CenteredTracker) else 0.0
+        X = (np.where(observed, V, np.nan).T - center).astype(V.dtype)
         evidence = choose_subspace_rank(X, np.random.default_rng(seed))
         K = evidence.chosen
     known = guess if guess.shape[1] == K else None
@@ -154,7 +157,9 @@ def init_counts(tracker: Tracker[Any], state: Any, samples: InitSamples) -> Resi
     40
     """
     (V, observed), U = samples, state.U
-    encoder = tracker.encoder(state)
+    encoder, mean = tracker.encoder(state), mean_of(state)
+    if mean is not None:
+        V = np.where(observed, V - mean[:, None], 0.0).astype(V.dtype)
     codes = encoder.encode(V, U, observed=observed)
     scales = getattr(encoder, "relative_scales", None)
     residuals = studentised(V, U, codes.H, codes.R, observed, scales)

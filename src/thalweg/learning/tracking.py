@@ -11,6 +11,7 @@ from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch
+from thalweg.learning.centered_tracker import mean_of
 from thalweg.learning.challenger import Challenger
 from thalweg.learning.cusum import CHECK_EVERY, JUMP_TEST, Monitor, OutlierCounts
 from thalweg.learning.init_samples import InitSamples, init_counts, robust_state
@@ -151,8 +152,13 @@ class TrackingLearner:
         n_outliers = int(np.count_nonzero(track.R))
         outliers = state.outliers.added(n_outliers, n_observed, is_check)
         basis = tracked.U if is_check else state.counting_basis
+        mean = mean_of(tracked) if is_check else state.counting_mean
         after = state._replace(
-            tracker=tracked, n_samples=n_samples, outliers=outliers, counting_basis=basis
+            tracker=tracked,
+            n_samples=n_samples,
+            outliers=outliers,
+            counting_basis=basis,
+            counting_mean=mean,
         )
         if state.init_samples is not None:
             return self._initialised(after, state.init_samples, V, observed, is_check)
@@ -164,7 +170,8 @@ class TrackingLearner:
         after = after._replace(monitor=monitor)
         if state.challenger is not None:
             return self._judged(after, state.challenger, V, observed, track.error)
-        if is_check and is_suspect and not hasattr(self.tracker, "robust_init"):
+        own = getattr(self.tracker, "tracker", self.tracker)  # without the centring
+        if is_check and is_suspect and not hasattr(own, "robust_init"):
             return self._jumped(after)
         if is_check and is_suspect:
             level = state.monitor.evidence.level
@@ -204,6 +211,7 @@ class TrackingLearner:
             monitor=state.monitor._replace(basis=orthonormal(tracked.U)),
             residual_counts=init_counts(self.tracker, tracked, pending),
             counting_basis=tracked.U,
+            counting_mean=mean_of(tracked),
         )
 
     def _judged(
@@ -240,6 +248,7 @@ class TrackingLearner:
             tracker=challenger.tracker,
             monitor=monitor._replace(basis=orthonormal(challenger.tracker.U)),
             init_samples=None if is_enough else challenger.samples,
+            rank_evidence=challenger.rank_evidence,
             challenger=None,
         )
 
@@ -273,6 +282,8 @@ class TrackingLearner:
         if number % every:
             return counts
         scales = getattr(self.encoder(state), "relative_scales", None)
+        if state.counting_mean is not None:
+            V = V - state.counting_mean[:, None]
         counts = counts.added_fit(V, state.counting_basis, track.H, track.R, observed, scales)
         return counts.aged(CHECK_EVERY, forgetting**every) if is_check else counts
 

@@ -33,6 +33,8 @@ class TrackingState(NamedTuple):
         Residuals by size, for p-values.
     counting_basis : array of shape (F, K)
         Basis at the latest check, under which residuals are counted.
+    counting_mean : array of shape (F,) or None
+        Mean of each feature at the latest check; None if samples are not centred.
     rank_evidence : RankEvidence or None
         Losses of hidden entries, from which the number of dimensions was chosen.
     challenger : Challenger or None
@@ -56,5 +58,6 @@ class TrackingState(NamedTuple):
     monitor: Monitor
     residual_counts: ResidualCounts
     counting_basis: Array
+    counting_mean: Array | None = None
     rank_evidence: RankEvidence | None = None
     challenger: Challenger | None = None

@@ -11,7 +11,13 @@ from thalweg._constants import MAD_TO_STANDARD_DEVIATION
 from thalweg._typing import Array, Mask
 from thalweg.noise.leverage import leverages
 
-__all__ = ["FeatureScales", "observed_medians", "shrunken_scales", "unfitted_shares"]
+__all__ = [
+    "FeatureScales",
+    "feature_medians",
+    "observed_medians",
+    "shrunken_scales",
+    "unfitted_shares",
+]
 
 # Observations that the estimate of a scale remembers. A sensor that fails for 500 samples changes
 # its scale by less than 20 %. benchmark: tracking_hard
@@ -214,13 +220,34 @@ def observed_medians(sizes: Array, observed: Mask) -> Array:
     >>> observed_medians(np.array([[1.0, 5.0], [3.0, 9.0]]), mask).round(3)
     array([2.965, 0.   ])
     """
-    ordered = np.sort(np.where(observed, sizes, np.inf), axis=0)
+    return MAD_TO_STANDARD_DEVIATION * feature_medians(sizes, observed)
+
+
+def feature_medians(values: Array, observed: Mask) -> Array:
+    """Return the median of the observed entries of each column; 0 without any.
+
+    Parameters
+    ----------
+    values : array of shape (N, F)
+        Samples as rows.
+    observed : boolean array of shape (N, F)
+        Mask of the observed entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.trackers.feature_scales import feature_medians
+    >>> mask = np.array([[True, False], [True, False]])
+    >>> feature_medians(np.array([[1.0, 5.0], [3.0, 9.0]]), mask)
+    array([2., 0.])
+    """
+    ordered = np.sort(np.where(observed, values, np.inf), axis=0)
     counts = observed.sum(axis=0)
-    columns, last = np.arange(sizes.shape[1]), max(len(sizes) - 1, 0)
+    columns, last = np.arange(values.shape[1]), max(len(values) - 1, 0)
     low, high = (
         ordered[np.clip(place, 0, last), columns] for place in ((counts - 1) // 2, counts // 2)
     )
     medians: Array = np.zeros(len(columns))
     known = counts > 0
-    medians[known] = MAD_TO_STANDARD_DEVIATION * 0.5 * (low[known] + high[known])
+    medians[known] = 0.5 * (low[known] + high[known])
     return medians
