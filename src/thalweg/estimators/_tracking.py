@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from thalweg.estimators.fitting import is_auto, rollback_on_error
 from thalweg.estimators.validation import check_data
 from thalweg.learning import init_samples
 from thalweg.learning.batches import DataForm, as_batch
-from thalweg.learning.centered_tracker import CenteredTracker, mean_of
+from thalweg.learning.centered_tracker import CenteredTracker
 from thalweg.learning.cusum import CHECK_EVERY
 from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.progress import Progress
@@ -50,6 +51,7 @@ class Tracking(StreamFit, Alarms):
 
     signed: ClassVar[bool] = True
     _tracker_class: ClassVar[type[Any]]
+    _tracker_options: Any = MappingProxyType({})  # of the tracker, that users do not set
 
     n_components: Any
     init: Any
@@ -175,19 +177,17 @@ class Tracking(StreamFit, Alarms):
         return self
 
     def _tracker(self) -> Any:
-        """Return the tracker, which subtracts a mean with ``center``."""
-        tracker = self._uncentred_tracker()
-        return CenteredTracker(tracker) if check_flag("center", self.center) else tracker
-
-    def _uncentred_tracker(self) -> Any:
-        """Return the tracker with the parameters of this estimator."""
+        """Return the tracker with the parameters of this estimator, and centring if it is asked."""
         names = [field.name for field in fields(self._tracker_class)]
         parameters = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        parameters |= self._tracker_options
         try:
             tracker = _component(self._tracker_class, **parameters)  # type: ignore[arg-type]
         except TypeError:  # a value that cannot be hashed, and that the class rejects
             tracker = self._tracker_class(**parameters)
-        return tracker
+        if self.center is False:
+            return tracker
+        return CenteredTracker(tracker) if check_flag("center", self.center) else tracker
 
     def _learner(self, on_jump: Any) -> TrackingLearner:
         """Return the learner; its parameters are checked."""
@@ -251,7 +251,7 @@ class Tracking(StreamFit, Alarms):
         self.components_, self.n_components_ = np.ascontiguousarray(U.T), U.shape[1]
         if self.state_.rank_evidence is not None:
             self.rank_evidence_ = self.state_.rank_evidence
-        if (mean := mean_of(self.state_.tracker)) is not None:
+        if (mean := getattr(self.state_.tracker, "mean", None)) is not None:
             self.mean_ = mean
         noise_scale = learner.noise_scale(self.state_)
         if noise_scale is not None:

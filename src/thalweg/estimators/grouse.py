@@ -39,7 +39,7 @@ class Grouse(Tracking):
         What to do when the residuals indicate that the subspace has jumped: record it in
         ``jumps_``, or also start a new robust initialisation.
     center : bool, default=False
-        Whether the model has a mean of each feature, ``mean_``, which is estimated with the basis:
+        Whether the model has a robust mean of each feature, ``mean_``, estimated with the basis:
         X = mean_ + codes @ components_ + outliers.
     orthonormal : bool, default=False
         Whether ``components_`` are made orthonormal. The basis is orthonormal up to rounding.

@@ -1,7 +1,6 @@
 """NORST as an estimator."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from thalweg.estimators._tracking import Tracking
@@ -48,7 +47,7 @@ class Norst(Tracking):
         What to do when the residuals indicate that the subspace has jumped: record it in
         ``jumps_``, or also start a new robust initialisation.
     center : bool, default=False
-        Whether the model has a mean of each feature, ``mean_``, which is estimated with the basis:
+        Whether the model has a robust mean of each feature, ``mean_``, estimated with the basis:
         X = mean_ + codes @ components_ + outliers.
     orthonormal : bool, default=False
         Whether ``components_`` are made orthonormal. They are orthonormal up to rounding.
@@ -145,6 +144,6 @@ class Norst(Tracking):
         self.n_jobs = n_jobs
         self.callback = callback
 
-    def _uncentred_tracker(self) -> Any:
-        is_random = isinstance(self.init, str) and self.init == "random"
-        return replace(super()._uncentred_tracker(), trusted=not is_random)
+    @property
+    def _tracker_options(self) -> dict[str, bool]:
+        return {"trusted": not (isinstance(self.init, str) and self.init == "random")}

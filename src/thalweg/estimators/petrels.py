@@ -48,7 +48,7 @@ class Petrels(Tracking):
         What to do when the residuals indicate that the subspace has jumped: record it in
         ``jumps_``, or also start a new robust initialisation.
     center : bool, default=False
-        Whether the model has a mean of each feature, ``mean_``, which is estimated with the basis:
+        Whether the model has a robust mean of each feature, ``mean_``, estimated with the basis:
         X = mean_ + codes @ components_ + outliers.
     orthonormal : bool, default=False
         Whether ``components_`` are made orthonormal.

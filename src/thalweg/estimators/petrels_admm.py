@@ -63,7 +63,7 @@ class PetrelsADMM(Tracking):
         ``jumps_``, or also replace the basis. A jump is recorded only if a basis fitted to later
         samples explains the next ones clearly better.
     center : bool, default=False
-        Whether the model has a mean of each feature, ``mean_``, which is estimated with the basis:
+        Whether the model has a robust mean of each feature, ``mean_``, estimated with the basis:
         X = mean_ + codes @ components_ + outliers.
     orthonormal : bool, default=False
         Whether ``components_`` are made orthonormal.

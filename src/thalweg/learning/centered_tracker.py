@@ -12,7 +12,7 @@ from thalweg.trackers.feature_scales import feature_medians, observed_medians
 from thalweg.trackers.robust_center import robust_center
 from thalweg.trackers.robust_init import robust_basis
 
-__all__ = ["CenteredState", "CenteredTracker", "Pending", "mean_of"]
+__all__ = ["CenteredState", "CenteredTracker", "Pending"]
 
 # Samples between two updates of the mean, counted from the first sample, so that the result does
 # not depend on how the stream is split into calls.
@@ -259,17 +259,3 @@ def _clipped_sum(residual: Array, kept: Mask, middle: Array, spread: Array) -> A
     clipped = np.clip(residual, (middle - bound)[:, None], (middle + bound)[:, None])
     total: Array = np.where(kept, clipped, 0.0).sum(axis=1)
     return total
-
-
-def mean_of(state: Any) -> Array | None:
-    """Return the mean of each feature in the state of a tracker; None if it has none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.learning.centered_tracker import mean_of
-    >>> from thalweg.trackers.petrels import PetrelsTracker
-    >>> mean_of(PetrelsTracker().init(np.eye(3, 2))) is None
-    True
-    """
-    return state.mean if isinstance(state, CenteredState) else None

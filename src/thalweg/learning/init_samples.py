@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thalweg._typing import Array, Mask
-from thalweg.learning.centered_tracker import CenteredTracker, mean_of
+from thalweg.learning.centered_tracker import CenteredTracker
 from thalweg.learning.completion_rank import choose_subspace_rank
 from thalweg.learning.held_out import RankEvidence
 from thalweg.noise.leverage import studentised, unfitted
@@ -157,7 +157,7 @@ def init_counts(tracker: Tracker[Any], state: Any, samples: InitSamples) -> Resi
     40
     """
     (V, observed), U = samples, state.U
-    encoder, mean = tracker.encoder(state), mean_of(state)
+    encoder, mean = tracker.encoder(state), getattr(state, "mean", None)
     if mean is not None:
         V = np.where(observed, V - mean[:, None], 0.0).astype(V.dtype)
     codes = encoder.encode(V, U, observed=observed)

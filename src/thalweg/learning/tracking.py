@@ -11,7 +11,6 @@ from thalweg._typing import Array, Mask
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch
-from thalweg.learning.centered_tracker import mean_of
 from thalweg.learning.challenger import Challenger
 from thalweg.learning.cusum import CHECK_EVERY, JUMP_TEST, Monitor, OutlierCounts
 from thalweg.learning.init_samples import InitSamples, init_counts, robust_state
@@ -152,7 +151,7 @@ class TrackingLearner:
         n_outliers = int(np.count_nonzero(track.R))
         outliers = state.outliers.added(n_outliers, n_observed, is_check)
         basis = tracked.U if is_check else state.counting_basis
-        mean = mean_of(tracked) if is_check else state.counting_mean
+        mean = getattr(tracked, "mean", None) if is_check else state.counting_mean
         after = state._replace(
             tracker=tracked,
             n_samples=n_samples,
@@ -211,7 +210,7 @@ class TrackingLearner:
             monitor=state.monitor._replace(basis=orthonormal(tracked.U)),
             residual_counts=init_counts(self.tracker, tracked, pending),
             counting_basis=tracked.U,
-            counting_mean=mean_of(tracked),
+            counting_mean=getattr(tracked, "mean", None),
         )
 
     def _judged(

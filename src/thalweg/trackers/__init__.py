@@ -49,7 +49,8 @@ class Tracker(Protocol[S]):
     """Tracks a subspace; a frozen dataclass in a file of its own.
 
     A tracker that estimates the standard deviation of the noise also has a method
-    ``noise_scale_of(state)``.
+    ``noise_scale_of(state)``. One that subtracts a mean of each feature has it as ``state.mean``,
+    and its encoder takes samples less the mean.
 
     Attributes
     ----------
