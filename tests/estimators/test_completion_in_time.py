@@ -225,3 +225,17 @@ def test_a_season_is_found_although_rows_are_left_out() -> None:
     kept = rng.random(len(rows)) < 0.9
     model = completion().fit(X[kept], times=3600.0 * rows[kept])
     assert model.dynamics_.periods[:1] == pytest.approx((24 * 3600.0,))
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped after max_iter")
+def test_concentrations_are_not_filled_below_zero(shared_data: Any) -> None:
+    with np.load(shared_data("airquality_uci.npz"), allow_pickle=False) as data:
+        X = data["X"][:1500].astype(np.float64)
+    model = completion(2, bounds="auto").fit(X)
+    values, lower, _ = model.fill(X, interval=0.9)
+    positive = np.nanmin(X, axis=0) >= 0
+    assert positive.sum() > 8
+    assert np.isnan(X[:, positive]).any()
+    assert (values[:, positive] >= 0).all()
+    assert (lower[:, positive] >= 0).all()
+    assert (model.forecast(48)[:, positive] >= 0).all()
