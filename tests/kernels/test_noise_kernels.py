@@ -50,11 +50,11 @@ def test_counted_residuals_against_their_twin(dtype: Any, masked: bool) -> None:
     found, expected = (
         (np.full(70, np.iinfo(np.int64).min), np.zeros((70, 48), np.float32)) for _ in range(2)
     )
-    _native.count_residuals(X, observed, predicted, H, R, variance, *found, 2.0)
+    _native.count_residuals(X, observed, predicted, H, R, variance, found, 2.0)
     reference.count_residuals(X, observed, predicted, H, R, variance, *expected, 2.0)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
     with pytest.raises(ValueError, match="48 counts"):
-        _native.count_residuals(X, observed, predicted, H, R, variance[:9], *found, 2.0)
+        _native.count_residuals(X, observed, predicted, H, R, variance[:9], found, 2.0)
     with pytest.raises(ValueError, match="those of the samples"):
-        _native.count_residuals(X, observed, predicted[:9], H, R, variance, *found, 2.0)
+        _native.count_residuals(X, observed, predicted[:9], H, R, variance, found, 2.0)

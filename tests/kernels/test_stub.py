@@ -1,5 +1,6 @@
 """The native module: its stub is current, and it is not older than its sources."""
 
+import ast
 import importlib.util
 from pathlib import Path
 
@@ -27,3 +28,40 @@ def test_module_is_compiled_from_the_sources():
     built = Path(_thalweg_core.__file__).stat().st_mtime
     newer = [path.name for path in NATIVE.rglob("*.?pp") if path.stat().st_mtime > built]
     assert not newer, "compile these again: make native"
+
+
+# Parts of kernels, and the choice of an instruction set, which only tests call by themselves.
+FOR_TESTS = {
+    "admm_codes",
+    "approximate_huber_codes",
+    "least_l1_outliers",
+    "random_permutation",
+    "set_target_level",
+    "target_level",
+}
+
+
+def bound_functions() -> list[ast.FunctionDef]:
+    stub = ast.parse((NATIVE / "_thalweg_core.pyi").read_text("utf-8"))
+    return [node for node in stub.body if isinstance(node, ast.FunctionDef)]
+
+
+def test_every_kernel_is_called_by_the_library():
+    sources = [path for path in (ROOT / "src").rglob("*.py") if path.parent != NATIVE]
+    called = {
+        node.attr
+        for path in sources
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute)
+    }
+    assert {function.name for function in bound_functions()} - called == FOR_TESTS
+
+
+def test_kernels_have_few_arguments():
+    many = {f.name for f in bound_functions() if len(f.args.args + f.args.kwonlyargs) > 8}
+    assert not many
+
+
+def test_native_files_are_short():
+    long = [p.name for p in NATIVE.rglob("*.?pp") if len(p.read_text("utf-8").splitlines()) > 300]
+    assert not long

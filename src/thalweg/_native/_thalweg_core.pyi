@@ -1344,8 +1344,10 @@ def count_residuals(
     prediction_variance: Annotated[
         NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
-    first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    counts: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    bins: tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    ],
     weight: float,
 ) -> None: ...
 @overload
@@ -1369,12 +1371,16 @@ def count_residuals(
     prediction_variance: Annotated[
         NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
-    first: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
-    counts: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    bins: tuple[
+        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    ],
     weight: float,
 ) -> None:
     """
     Add the standardised residuals of fitted samples to counts by size, in place.
+
+    bins are the first bin and the counts of each feature.
     """
 
 @overload
@@ -1580,96 +1586,124 @@ def sparse_kl_codes(
 
 @overload
 def smooth_local(
-    Y: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    series: tuple[
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    weights: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    parameters: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    steps: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    initial: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    mean: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-    spread: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-    log_likelihood: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")
+    found: tuple[
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
     ],
 ) -> None: ...
 @overload
 def smooth_local(
-    Y: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    series: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    weights: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    parameters: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    steps: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    initial: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
-    spread: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
-    log_likelihood: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")
+    found: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
     ],
 ) -> None:
-    """Set mean and variance of a process in each row of Y given the row."""
+    """
+    Set mean and variance of a process in each row of Y given the row.
+
+    series are Y, weights and steps; parameters are phi, variance, noise and initial.
+    """
 
 @overload
 def filter_local(
-    Y: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    series: tuple[
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    weights: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    parameters: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    steps: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    initial: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    mean: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-    spread: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-    log_likelihood: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")
+    found: tuple[
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
     ],
 ) -> None: ...
 @overload
 def filter_local(
-    Y: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    series: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    weights: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    parameters: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    steps: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    initial: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
-    spread: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
-    log_likelihood: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")
+    found: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
     ],
 ) -> None:
     """
@@ -1678,20 +1712,26 @@ def filter_local(
 
 @overload
 def learn_local(
-    Y: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    series: tuple[
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    weights: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    steps: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    initial: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    parameters: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
     least_noise: float,
     log_likelihood: Annotated[
@@ -1700,20 +1740,26 @@ def learn_local(
 ) -> None: ...
 @overload
 def learn_local(
-    Y: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    series: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    weights: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    steps: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    phi: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    variance: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    noise: Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
-    initial: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    parameters: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
     least_noise: float,
     log_likelihood: Annotated[
@@ -1724,66 +1770,84 @@ def learn_local(
 
 @overload
 def factor_codes(
-    Y: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    series: tuple[
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    weights: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    steps: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    loadings: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    noise: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    phi: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    parameters: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
     smoothed: bool,
-    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
-    covariance: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None, None), order="C", device="cpu")
+    found: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
     ],
-    lagged: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
 ) -> float: ...
 @overload
 def factor_codes(
-    Y: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    series: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
-    weights: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    steps: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    loadings: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    noise: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    phi: Annotated[
-        NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+    parameters: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ],
     smoothed: bool,
-    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
-    covariance: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None, None), order="C", device="cpu")
+    found: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
     ],
-    lagged: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
 ) -> float:
-    """Set the moments of autoregressive codes; return the log-likelihood."""
+    """
+    Set the moments of autoregressive codes; return the log-likelihood.
+
+    series are Y, weights and steps; parameters are loadings, noise and phi; found are mean, covariance and lagged.
+    """
 
 def learn_phi(
-    mean: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
-    covariance: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None, None), order="C", device="cpu")
+    moments: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
     ],
-    lagged: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
     steps: Annotated[
         NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],

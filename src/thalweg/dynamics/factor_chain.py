@@ -168,16 +168,12 @@ def _codes(
     N, K = len(Y), len(parameters.phi)
     mean, covariance = np.empty((N, K)), np.empty((N, K, K))
     lagged = np.zeros((max(N - 1, 0), K))
-    log_likelihood = _native.factor_codes(
+    series = (
         np.ascontiguousarray(Y),
         np.ascontiguousarray(weights, Y.dtype),
         np.ascontiguousarray(steps, np.float64),
-        np.ascontiguousarray(parameters.loadings, np.float64),
-        np.ascontiguousarray(parameters.noise, np.float64),
-        np.ascontiguousarray(parameters.phi, np.float64),
-        smoothed,
-        mean,
-        covariance,
-        lagged,
     )
+    settings = [np.ascontiguousarray(part, np.float64) for part in parameters]
+    found = (mean, covariance, lagged)
+    log_likelihood = _native.factor_codes(series, (*settings,), smoothed, found)
     return CodeMoments(mean, covariance, lagged, log_likelihood)

@@ -82,7 +82,7 @@ def improve_factors(
     noise = (squares.sum(axis=0) + prior) / (n_observed + _PRIOR_ENTRIES)
     phi = parameters.phi.copy()
     if autoregressive:
-        _native.learn_phi(m, P, moments.lagged, np.ascontiguousarray(steps, np.float64), phi)
+        _native.learn_phi((m, P, moments.lagged), np.ascontiguousarray(steps, np.float64), phi)
     return FactorParameters(W, np.maximum(noise, _LEAST_NOISE), phi)
 
 

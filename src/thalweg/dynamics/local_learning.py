@@ -52,7 +52,7 @@ def learn_local(
     log_likelihood = np.empty((len(Y), n_iter))
     series = (np.ascontiguousarray(Y), np.ascontiguousarray(weights, Y.dtype))
     times = np.ascontiguousarray(steps, np.float64)
-    _native.learn_local(*series, times, *new, LEAST_NOISE, log_likelihood)
+    _native.learn_local((*series, times), new, LEAST_NOISE, log_likelihood)
     return new, log_likelihood
 
 

@@ -110,7 +110,7 @@ def smooth_local(
     array([[1. , 2.5, 4. ]])
     """
     found = _empty(Y)
-    _native.smooth_local(*_series(Y, weights, steps), *parameters, *found)
+    _native.smooth_local(_series(Y, weights, steps), parameters, found)
     return found
 
 
@@ -139,7 +139,7 @@ def filter_local(
     array([[1. , 0.5, 4. ]])
     """
     found = _empty(Y)
-    _native.filter_local(*_series(Y, weights, steps), *parameters, *found)
+    _native.filter_local(_series(Y, weights, steps), parameters, found)
     return found
 
 

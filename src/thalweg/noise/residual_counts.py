@@ -167,9 +167,8 @@ class ResidualCounts(NamedTuple):
         rows = [np.ascontiguousarray(part.T) for part in (V, H, R)]
         X, codes, outliers = rows
         predicted, variance = codes @ W.T, full_variance(W, scales)
-        _native.count_residuals(
-            X, mask, predicted, codes, outliers, variance, first, counts, self.weight
-        )
+        bins = (first, counts)
+        _native.count_residuals(X, mask, predicted, codes, outliers, variance, bins, self.weight)
         return ResidualCounts(counts, first, self.n_samples + V.shape[1], self.weight)
 
     def aged(self, n_latest: int, forgetting: float = 1.0) -> "ResidualCounts":

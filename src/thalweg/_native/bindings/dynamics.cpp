@@ -1,3 +1,5 @@
+#include <nanobind/stl/tuple.h>
+
 #include "bindings/arrays.hpp"
 #include "bindings/module.hpp"
 #include "kernels/factor_chain.hpp"
@@ -7,75 +9,83 @@
 namespace thalweg {
 namespace {
 
+/// Samples, their weights, and the steps between them.
 template <class T>
-LocalSeries<T> local_series(const Array2<const T>& Y, const Array2<const T>& weights,
-                            const Array1<const double>& steps) {
+using Series = std::tuple<Array2<const T>, Array2<const T>, Array1<const double>>;
+
+template <class T>
+LocalSeries<T> local_series(const Series<T>& series) {
+    const auto& [Y, weights, steps] = series;
     require_shapes(Y.shape(0) == weights.shape(0) && Y.shape(1) == weights.shape(1) &&
                        Y.shape(1) == steps.shape(0) + 1,
                    "Y (F, N), weights (F, N) and steps (N - 1,) must fit.");
     return {view(Y), view(weights), view(steps)};
 }
 
-LocalParameters local_parameters(const Array1<double>& phi, const Array1<double>& variance,
-                                 const Array1<double>& noise, const Array1<const double>& initial,
-                                 size_t F) {
+/// phi, variance, noise and initial variance of each process.
+using Parameters = std::tuple<Array1<double>, Array1<double>, Array1<double>, Array1<const double>>;
+
+LocalParameters local_parameters(const Parameters& parameters, Index F) {
+    const auto& [phi, variance, noise, initial] = parameters;
+    const size_t n = static_cast<size_t>(F);
     require_shapes(
-        phi.shape(0) == F && variance.shape(0) == F && noise.shape(0) == F && initial.shape(0) == F,
+        phi.shape(0) == n && variance.shape(0) == n && noise.shape(0) == n && initial.shape(0) == n,
         "phi, variance, noise and initial must have an entry for each row of Y.");
     return {view(phi), view(variance), view(noise), view(initial)};
 }
 
+/// Mean and variance of each entry, and the log-likelihood of each row.
+template <class T>
+using Found = std::tuple<Array2<T>, Array2<T>, Array1<double>>;
+
 template <class T>
 void bind_local(nb::module_& m) {
     const auto moments = [](bool smoothed) {
-        return [smoothed](Array2<const T> Y, Array2<const T> weights, Array1<const double> steps,
-                          Array1<double> phi, Array1<double> variance, Array1<double> noise,
-                          Array1<const double> initial, Array2<T> mean, Array2<T> spread,
-                          Array1<double> log_likelihood) {
-            const LocalSeries<T> series = local_series(Y, weights, steps);
-            const LocalParameters parameters =
-                local_parameters(phi, variance, noise, initial, Y.shape(0));
-            require_shapes(mean.shape(0) == Y.shape(0) && mean.shape(1) == Y.shape(1) &&
-                               spread.shape(0) == Y.shape(0) && spread.shape(1) == Y.shape(1) &&
-                               log_likelihood.shape(0) == Y.shape(0),
+        return [smoothed](const Series<T>& series, const Parameters& parameters,
+                          const Found<T>& found) {
+            const LocalSeries<T> rows = local_series<T>(series);
+            const LocalParameters own = local_parameters(parameters, rows.Y.rows);
+            const auto& [mean, spread, log_likelihood] = found;
+            const size_t F = static_cast<size_t>(rows.Y.rows);
+            const size_t N = static_cast<size_t>(rows.Y.cols);
+            require_shapes(mean.shape(0) == F && mean.shape(1) == N && spread.shape(0) == F &&
+                               spread.shape(1) == N && log_likelihood.shape(0) == F,
                            "mean and spread (F, N) and log_likelihood (F,) must fit Y.");
             on_target([&]<class Target>() {
                 const auto call =
                     smoothed ? LocalKernels<Target, T>::smooth : LocalKernels<Target, T>::filter;
-                call(series, parameters, view(mean), view(spread), view(log_likelihood));
+                call(rows, own, view(mean), view(spread), view(log_likelihood));
             });
         };
     };
-    m.def("smooth_local", moments(true), exact("Y"), exact("weights"), exact("steps"), exact("phi"),
-          exact("variance"), exact("noise"), exact("initial"), exact("mean"), exact("spread"),
-          exact("log_likelihood"), Released(),
-          "Set mean and variance of a process in each row of Y given the row.");
-    m.def("filter_local", moments(false), exact("Y"), exact("weights"), exact("steps"),
-          exact("phi"), exact("variance"), exact("noise"), exact("initial"), exact("mean"),
-          exact("spread"), exact("log_likelihood"), Released(),
+    m.def("smooth_local", moments(true), exact("series"), exact("parameters"), exact("found"),
+          Released(),
+          "Set mean and variance of a process in each row of Y given the row.\n\n"
+          "series are Y, weights and steps; parameters are phi, variance, noise and initial.");
+    m.def("filter_local", moments(false), exact("series"), exact("parameters"), exact("found"),
+          Released(),
           "Set mean and variance of a process in each row of Y given the row up to an entry.");
     m.def(
         "learn_local",
-        [](Array2<const T> Y, Array2<const T> weights, Array1<const double> steps,
-           Array1<double> phi, Array1<double> variance, Array1<double> noise,
-           Array1<const double> initial, double least_noise, Array2<double> log_likelihood) {
-            const LocalSeries<T> series = local_series(Y, weights, steps);
-            const LocalParameters parameters =
-                local_parameters(phi, variance, noise, initial, Y.shape(0));
-            require_shapes(log_likelihood.shape(0) == Y.shape(0),
+        [](const Series<T>& series, const Parameters& parameters, double least_noise,
+           Array2<double> log_likelihood) {
+            const LocalSeries<T> rows = local_series<T>(series);
+            const LocalParameters own = local_parameters(parameters, rows.Y.rows);
+            require_shapes(log_likelihood.shape(0) == static_cast<size_t>(rows.Y.rows),
                            "log_likelihood must have a row for each row of Y.");
             on_target([&]<class Target>() {
-                LocalKernels<Target, T>::learn(series, parameters, least_noise,
-                                               view(log_likelihood));
+                LocalKernels<Target, T>::learn(rows, own, least_noise, view(log_likelihood));
             });
         },
-        exact("Y"), exact("weights"), exact("steps"), exact("phi"), exact("variance"),
-        exact("noise"), exact("initial"), "least_noise"_a, exact("log_likelihood"), Released(),
+        exact("series"), exact("parameters"), "least_noise"_a, exact("log_likelihood"), Released(),
         "Improve phi, variance and noise of the process in each row of Y by EM.");
 }
 
-CodeMoments code_moments(const Array2<double>& mean, const Array3<double>& covariance,
-                         const Array2<double>& lagged) {
+/// Means, covariances and lagged products of codes.
+using Moments = std::tuple<Array2<double>, Array3<double>, Array2<double>>;
+
+CodeMoments code_moments(const Moments& moments) {
+    const auto& [mean, covariance, lagged] = moments;
     const size_t N = mean.shape(0), K = mean.shape(1);
     require_shapes(N > 0 && covariance.shape(0) == N && covariance.shape(1) == K &&
                        covariance.shape(2) == K && lagged.shape(0) == N - 1 && lagged.shape(1) == K,
@@ -87,24 +97,29 @@ template <class T>
 void bind_factors(nb::module_& m) {
     m.def(
         "factor_codes",
-        [](Array2<const T> Y, Array2<const T> weights, Array1<const double> steps,
-           Array2<const double> loadings, Array1<const double> noise, Array1<const double> phi,
-           bool smoothed, Array2<double> mean, Array3<double> covariance, Array2<double> lagged) {
+        [](const Series<T>& series,
+           const std::tuple<Array2<const double>, Array1<const double>, Array1<const double>>&
+               parameters,
+           bool smoothed, const Moments& found) {
+            const auto& [Y, weights, steps] = series;
+            const auto& [loadings, noise, phi] = parameters;
+            const auto& mean = std::get<0>(found);
             const size_t N = Y.shape(0), F = Y.shape(1), K = loadings.shape(1);
             require_shapes(weights.shape(0) == N && weights.shape(1) == F &&
                                loadings.shape(0) == F && noise.shape(0) == F && phi.shape(0) == K &&
                                steps.shape(0) + 1 == N && mean.shape(0) == N && mean.shape(1) == K,
                            "Y and weights (N, F), loadings (F, K) and mean (N, K) must fit.");
-            const CodeMoments moments = code_moments(mean, covariance, lagged);
+            const FactorSeries<T> samples{view(Y), view(weights), view(steps)};
+            const FactorParameters own{view(loadings), view(noise), view(phi)};
+            const CodeMoments moments = code_moments(found);
             return on_target([&]<class Target>() {
-                return FactorKernels<Target, T>::codes({view(Y), view(weights), view(steps)},
-                                                       {view(loadings), view(noise), view(phi)},
-                                                       smoothed, moments);
+                return FactorKernels<Target, T>::codes(samples, own, smoothed, moments);
             });
         },
-        exact("Y"), exact("weights"), exact("steps"), exact("loadings"), exact("noise"),
-        exact("phi"), "smoothed"_a, exact("mean"), exact("covariance"), exact("lagged"), Released(),
-        "Set the moments of autoregressive codes; return the log-likelihood.");
+        exact("series"), exact("parameters"), "smoothed"_a, exact("found"), Released(),
+        "Set the moments of autoregressive codes; return the log-likelihood.\n\n"
+        "series are Y, weights and steps; parameters are loadings, noise and phi; found are mean, "
+        "covariance and lagged.");
 }
 
 }  // namespace
@@ -116,17 +131,17 @@ void bind_dynamics(nb::module_& m) {
     bind_factors<double>(m);
     m.def(
         "learn_phi",
-        [](Array2<double> mean, Array3<double> covariance, Array2<double> lagged,
-           Array1<const double> steps, Array1<double> phi) {
-            require_shapes(steps.shape(0) == lagged.shape(0) && phi.shape(0) == mean.shape(1),
+        [](const Moments& found, Array1<const double> steps, Array1<double> phi) {
+            require_shapes(steps.shape(0) == std::get<2>(found).shape(0) &&
+                               phi.shape(0) == std::get<0>(found).shape(1),
                            "steps (N - 1,) and phi (K,) must fit mean (N, K).");
-            const CodeMoments moments = code_moments(mean, covariance, lagged);
+            const CodeMoments moments = code_moments(found);
             on_target([&]<class Target>() {
                 FactorKernels<Target, double>::learn_phi(moments, view(steps), view(phi));
             });
         },
-        exact("mean"), exact("covariance"), exact("lagged"), exact("steps"), exact("phi"),
-        Released(), "Set each phi to the maximum of the expected log-likelihood of the codes.");
+        exact("moments"), exact("steps"), exact("phi"), Released(),
+        "Set each phi to the maximum of the expected log-likelihood of the codes.");
 }
 
 }  // namespace thalweg

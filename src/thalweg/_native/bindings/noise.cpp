@@ -1,5 +1,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <optional>
 
@@ -43,7 +44,8 @@ void bind(nb::module_& m) {
         "count_residuals",
         [](Array2<const T> X, std::optional<Array2<const bool>> observed, Array2<const T> predicted,
            Array2<const T> H, Array2<const T> R, Array1<const double> prediction_variance,
-           Array1<std::int64_t> first, Array2<float> counts, float weight) {
+           const std::tuple<Array1<std::int64_t>, Array2<float>>& bins, float weight) {
+            const auto& [first, counts] = bins;
             const auto B = X.shape(0), F = X.shape(1);
             const bool masked = observed.has_value();
             require_shapes((!masked || (observed->shape(0) == B && observed->shape(1) == F)) &&
@@ -64,8 +66,9 @@ void bind(nb::module_& m) {
             });
         },
         exact("X"), exact("observed").none(), exact("predicted"), exact("H"), exact("R"),
-        exact("prediction_variance"), exact("first"), exact("counts"), "weight"_a, Released(),
-        "Add the standardised residuals of fitted samples to counts by size, in place.");
+        exact("prediction_variance"), exact("bins"), "weight"_a, Released(),
+        "Add the standardised residuals of fitted samples to counts by size, in place.\n\n"
+        "bins are the first bin and the counts of each feature.");
     m.def(
         "mask_stuck",
         [](Array2<const T> X, Array2<bool> observed, Array1<T> last, Array1<std::int32_t> run,
