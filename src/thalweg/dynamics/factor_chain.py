@@ -173,7 +173,7 @@ def _codes(
         np.ascontiguousarray(weights, Y.dtype),
         np.ascontiguousarray(steps, np.float64),
     )
-    settings = [np.ascontiguousarray(part, np.float64) for part in parameters]
+    loadings, noise, phi = (np.ascontiguousarray(part, np.float64) for part in parameters)
     found = (mean, covariance, lagged)
-    log_likelihood = _native.factor_codes(series, (*settings,), smoothed, found)
+    log_likelihood = _native.factor_codes(series, (loadings, noise, phi), smoothed, found)
     return CodeMoments(mean, covariance, lagged, log_likelihood)
