@@ -9,8 +9,7 @@ __all__ = ["Recorder", "record"]
 
 # Snapshots are taken when the time since the start has grown by this factor.
 SPACING = 1.12
-# Rounds before which a fit is not judged to have converged: projected gradients from zero codes
-# first stay near a mean face for about 50.
+# Rounds before which a fit is not judged to have converged.
 EARLIEST = 100
 
 
@@ -48,12 +47,13 @@ class Recorder:
         if elapsed > self.budget:
             self.ended = "up"
             raise _Enough
-        if self.calm is not None and self._still():
+        if self.calm is not None and len(self.trail) >= EARLIEST and self.fall() <= self.calm:
             raise _Enough
 
-    def _still(self) -> bool:
-        n = len(self.trail)
-        return n >= EARLIEST and self.trail[n // 2 - 1] <= (1.0 + self.calm) * self.trail[-1]
+    def fall(self) -> float:
+        """Return the decrease of the objective in the second half of all rounds, over its end."""
+        half = self.trail[max(len(self.trail) // 2 - 1, 0)]
+        return (half - self.trail[-1]) / abs(self.trail[-1])
 
     def keep(self, elapsed: float, objective: float) -> None:
         """Take a snapshot."""

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.shared.recorder import record
 from thalweg import ORNMF, DivergenceNMF, OnlineRobustPCA, RobustNMF, RobustOnlineNMF
 
-__all__ = ["COUNTERPARTS", "DEFAULT", "TO_THE_END", "Fitted", "exact", "fit", "models"]
+__all__ = ["CALM", "COUNTERPARTS", "DEFAULT", "TO_THE_END", "Fitted", "exact", "fit", "models"]
 
 DEFAULT = "RobustOnlineNMF"
 # The batch counterpart of each online method.
@@ -52,17 +52,22 @@ def models(first: Any, X: Any, batch_size: int = 40) -> dict[str, Any]:
 
 
 class Fitted(NamedTuple):
-    """Processor seconds of a fit, and whether it was stopped before it had converged."""
+    """Processor seconds of a fit, and whether it was stopped before it had converged.
+
+    ``fall`` is the decrease of the objective in the second half of the rounds of a batch method,
+    as a share of its last value; 0 for online methods.
+    """
 
     seconds: float
     cut: bool
+    fall: float = 0.0
 
 
 def fit(model: Any, X: Any, budget: float) -> Fitted:
     """Fit a model; a batch method until it has converged, or for ``budget`` seconds."""
     if isinstance(model, (RobustNMF, DivergenceNMF)):
         recorder = record(model, X, budget, clock=time.process_time, calm=CALM)
-        return Fitted(recorder.times[-1], recorder.ended == "up")
+        return Fitted(recorder.times[-1], recorder.ended == "up", recorder.fall())
     begin = time.process_time()
     model.fit(X)
     return Fitted(time.process_time() - begin, False)
