@@ -15,6 +15,7 @@ from thalweg.dynamics.gaps import gap_starts
 from thalweg.dynamics.scores import Scores
 from thalweg.dynamics.seasons import detect_period, on_grid
 from thalweg.learning.blending import Blend, blend_trials
+from thalweg.learning.forecaster import choose_forecaster
 from thalweg.learning.hidden_trials import HiddenTrials, StaticFill, Trial, contiguous_rows
 from thalweg.learning.simple_fills import simple_errors
 
@@ -46,7 +47,7 @@ class Choice(NamedTuple):
         The candidate with the smallest error (a simpler one if it is as good), and perhaps another
         that makes it better.
     timed : Trial
-        The best of those with time, for forecasts.
+        The one with time that forecasts best.
     trials : list of Trial
         All candidates.
     calibration : Calibration
@@ -127,8 +128,9 @@ def choose(
     timed = _best(table, _ladder(table, first, ranks))
     best = timed
     if dynamics is None:
-        best = timed = _refined(table, timed)
+        timed = _refined(table, timed)
         best = _with_independent_codes(table, ranks, timed)
+        timed = choose_forecaster(table, timed)
     if static is not None and table.X.shape[1] > 1:
         still = _best_static(table, static, [k for k in ranks if k > 0] or [1], best)
         best = still if table.ratio(still, best) < _REQUIRED_RANK_GAIN else best
