@@ -17,7 +17,8 @@ Settings
     columns. At 20 % and in the first draw also ``DynamicFactorMQ`` of statsmodels (one factor,
     autoregressive deviations, 20 iterations of EM; tables with at most 20 columns) and
     ``ImputerEM(model="VAR")`` of Qolmat, for tables with several columns, where they are installed
-    and finish within 90 s; ``DynamicFactorMQ`` was added to the same hidden entries after the run.
+    and finish within 90 s. ``DynamicFactorMQ`` and the forecasts were run
+    again after the fills, on the same draws.
     PyPOTS needs PyTorch with libraries for graphics cards, and was left out.
 Measure
     Root mean square error over the hidden entries, in standard deviations of their columns; the
