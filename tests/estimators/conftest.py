@@ -82,6 +82,12 @@ def make(request: pytest.FixtureRequest) -> Make:
     return _maker(request.param)
 
 
+@pytest.fixture(params={cls: (cls, o) for cls, o in reversed(VARIANTS)}.values(), ids=_name)
+def make_class(request: pytest.FixtureRequest) -> Make:
+    """Every estimator in one variant, for what does not depend on its solver."""
+    return _maker(request.param)
+
+
 @pytest.fixture(params=[*VARIANTS, *BASELINES], ids=_name)
 def make_public(request: pytest.FixtureRequest) -> Make:
     """Every estimator and every baseline."""

@@ -74,7 +74,7 @@ def meet_later(model: Any, X: Any) -> None:
 
 
 @given(X=matrices(), n_components=st.sampled_from([1, 3]))
-@budget(20)
+@budget(12)
 def test_the_first_data(make: Any, X: Any, n_components: int) -> None:
     survives(lambda: learn_and_look(make(n_components), X))
 
@@ -85,7 +85,7 @@ def fitted(make: Any, single: bool) -> Any:
 
 
 @given(X=matrices(n_features=5), single=st.booleans())
-@budget(20)
+@budget(12)
 def test_later_data(make: Any, X: Any, single: bool) -> None:
     """A model that has learned from good data meets bad ones, and stays usable."""
     good = GOOD.astype(np.float32) if single else GOOD

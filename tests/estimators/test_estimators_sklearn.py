@@ -39,9 +39,9 @@ def not_passed(estimator: Any, **options: Any) -> set[str]:
     return {r["check_name"] for r in results if r["status"] != "passed"}
 
 
-def test_check_estimator_without_expected_failure(make: Any) -> None:
+def test_check_estimator_without_expected_failure(make_class: Any) -> None:
     # some checks come with two features
-    assert not_passed(make(2)) <= {"check_array_api_input"}
+    assert not_passed(make_class(2)) <= {"check_array_api_input"}
 
 
 @pytest.mark.parametrize("name", baselines.__all__)
