@@ -251,8 +251,9 @@ def _of_batch(methods: dict[str, Any], result: dict[str, Any]) -> Finding:
         f"All batch methods were stopped after {result['batch_seconds']:g} s. For K = "
         f"{', '.join(own[BATCH[0]])} the second half of the time had lowered their losses by: "
         f"{late}. {calm} of these {len(every)} figures are below {CALM:g} %, where a batch method "
-        f"counts as converged. Batch pgd was at {min(ratios):.2f} to {max(ratios):.2f} times the loss of batch admm. While batch losses fall, ratios of "
-        "online to batch losses are lower bounds."
+        f"counts as converged. Batch pgd was at {min(ratios):.2f} to {max(ratios):.2f} times the "
+        "loss of batch admm. While batch losses fall, ratios of online to batch losses are lower "
+        "bounds."
     )
     return Finding(sentence, min(ratios) > 1.0)
 
