@@ -9,7 +9,8 @@ from thalweg._typing import Array, Indices
 from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.online import OnlineLearner
 from thalweg.learning.online_state import OnlineState
-from thalweg.learning.rank import nonnegative_component, sample_size, search_sample
+from thalweg.learning.rank_sample import sample_size, search_sample
+from thalweg.learning.residual_components import with_residual_components
 
 __all__ = ["RankWindow", "resized"]
 
@@ -131,10 +132,4 @@ def resized(learner: OnlineLearner, state: OnlineState, batch: Batch, rank: int)
         shares[: learner.frozen.shape[1]] = np.inf
         return W[:, np.sort(np.argsort(-shares, kind="stable")[:rank])]
     E = (V.toarray() if sparse.issparse(V) else V) - W @ H
-    columns = [W]
-    for _ in range(rank - W.shape[1]):
-        E = E if observed is None else E * observed
-        w = nonnegative_component(E)
-        E = E - np.outer(w, np.maximum(w @ E, 0.0))
-        columns.append(w[:, None])
-    return np.hstack(columns)
+    return with_residual_components(W, E, observed, rank)
