@@ -55,7 +55,7 @@ def test_units_are_robust_to_outliers():
     X = rng.normal(5.0, 2.0, (3000, 3))
     X[::50, 0] = 1e9
     X[:, 2] = 7.0
-    units, drawn = measure(streams.open(X), Run("track", X))
+    units, drawn = measure(streams.open(X), Run("track", X), "abc")
     np.testing.assert_allclose(units.centre, [5, 5, 7], atol=0.2)
     np.testing.assert_allclose(units.scale, [2, 2, 1], atol=0.2)
     np.testing.assert_array_equal(drawn, X)  # a short table is used entirely
@@ -65,7 +65,7 @@ def test_units_are_robust_to_outliers():
 def test_rows_of_long_tables_are_sampled_uniformly(monkeypatch):
     monkeypatch.setattr("thalweg.apps._columns._SAMPLE_ENTRIES", 600)
     X = np.arange(20_000.0)[:, None] * np.ones(3)
-    _, drawn = measure(streams.open(X), Run("track", X))
+    _, drawn = measure(streams.open(X), Run("track", X), "abc")
     assert len(drawn) == 200
     assert len(np.unique(drawn[:, 0])) == 200
     # the mean of 200 of 20000 row numbers has a standard deviation of 408

@@ -106,10 +106,11 @@ def test_a_tracker_works_on_a_block_at_a_time(
 ) -> None:
     """Beyond the data fit needs a block of samples and those of the start, and a look for inf.
 
-    Counts of residuals by size, for p-values, have 48 numbers for each feature.
+    Counts of residuals by size, for p-values, have 48 numbers for each feature. After a suspected
+    jump there are samples and a state of a second basis.
     """
     monkeypatch.setattr("thalweg.learning.init_samples.MAX_ENTRIES", 2**12)
-    X = np.random.default_rng(0).random((4000, 30))
+    X = np.random.default_rng(0).random((8000, 30))
     assert peak_of_fit(make_tracking(), X) < 0.25 * X.nbytes + 48 * 8 * X.shape[1]
 
 

@@ -96,7 +96,7 @@ def test_the_objective_stands_for_the_loss(name: str) -> None:
 
 @both_solvers
 def test_gaps_are_learned_around(name: str, solver: str) -> None:
-    X, clean = data(3, n=300)
+    X, clean = data(3, n=600)
     gaps = np.random.default_rng(4).random(X.shape) < 0.2
     holed = np.where(gaps, np.nan, X)
     model = fit(holed, loss=LOSSES[name], solver=solver, epochs=3)

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thalweg import streams
 from thalweg._typing import Array
 from thalweg.apps._header import Table
 from thalweg.apps._run import Run
 from thalweg.apps._streams import length, read_all, read_batch_size
 from thalweg.errors import InputError
 from thalweg.streams import Stream
-from thalweg.streams.arrays import ArrayStream
 
 __all__ = ["Rows", "Units", "measure", "read_table"]
 
@@ -62,7 +62,7 @@ class Rows(NamedTuple):
 def read_table(table: Table, run: Run, advice: str) -> Rows:
     """Read a whole table; raise with advice if it does not fit into memory."""
     X = _dense(read_all(table.stream, run, advice))
-    units, drawn = measure(ArrayStream(X), run, table.names)
+    units, drawn = measure(streams.open(X), run, table.names)
     texts = table.labels()
     labels = None if texts is None else list(texts)
     return Rows(X, units, drawn, labels, None if labels is None else table.seconds(labels))
