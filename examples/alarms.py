@@ -42,7 +42,7 @@ def generate() -> Plant:
 
 def search(plant: Plant) -> tuple[Any, Any, Any]:
     """Return p-values, alarms, and rejected entries of all batches after the first 1000 samples."""
-    model, parts = PetrelsADMM(RANK, random_state=0, noise="common").fit(plant.X[:1000]), []
+    model, parts = PetrelsADMM(RANK, random_state=0).fit(plant.X[:1000]), []
     for start in range(1000, SAMPLES, 100):
         batch = plant.X[start : start + 100]
         rejected = model.decompose(batch).outliers != 0

@@ -99,10 +99,10 @@ def test_late_samples_weigh_more():
     counts = ResidualCounts.none(1)
     for start in range(0, 4000, 40):
         counts = counts.added(R[:, start : start + 40]).aged(40)
-    # sample i of t has the weight (i / t)^2, and the first half 1/8 of all
+    # sample i of t has the weight i / t, and the first half 1/4 of all
     late = ResidualCounts(counts.counts * 0, counts.first).added(R[:, 2000:]).counts / 2000
     early = ResidualCounts(counts.counts * 0, counts.first).added(R[:, :2000]).counts / 2000
-    expected = counts.numbers().sum() * (early / 8 + late * 7 / 8)
+    expected = counts.numbers().sum() * (early / 4 + late * 3 / 4)
     np.testing.assert_allclose(counts.numbers(), expected, atol=15)
 
 

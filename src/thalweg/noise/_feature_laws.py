@@ -25,8 +25,10 @@ _LEAST_CURVATURE = 1e-4
 TAIL_SHARE, _LARGEST_STEP = 0.2, 1.0
 # Log ratio of probabilities beyond which an exponential law is not truncated, up to rounding.
 _LONG = 40.0
-# A scale is moved towards the common one by at most this many of its standard errors.
-_LARGEST_SHRINKAGE = 1.0
+# Scales and exponents are moved towards the common ones by at most this many of their standard
+# errors. Those of exponents are larger.
+_SCALE_SHRINKAGE = 1.0
+_EXPONENT_SHRINKAGE = 2.0
 _SHRINKAGE_ITERATIONS = 20
 
 
@@ -97,15 +99,16 @@ def tail_exponents(counts: Array, positions: Array, tail: GeneralisedT, cut: flo
     variance = np.maximum(variance, _LEAST_CURVATURE)
     steps = np.where(some, (expected - mean) / variance, 0.0)
     variances = np.where(some, 1.0 / (n * variance), 1.0 / _LEAST_CURVATURE)
-    steps, _ = shrunk(np.clip(steps, -_LARGEST_STEP, _LARGEST_STEP), variances)
+    steps, _ = shrunk(np.clip(steps, -_LARGEST_STEP, _LARGEST_STEP), variances, _EXPONENT_SHRINKAGE)
     return np.exp(steps - np.average(steps, weights=1.0 / variances))
 
 
-def shrunk(logs: Array, variances: Array) -> tuple[Array, float]:
+def shrunk(logs: Array, variances: Array, most: float = _SCALE_SHRINKAGE) -> tuple[Array, float]:
     """Return log scales moved towards the common one, and the common one.
 
     Empirical Bayes: the log scales have a normal law over the features, whose variance is
-    estimated. A feature with few residuals is moved most, within its standard error.
+    estimated. A feature with few residuals is moved most, within so many of its standard
+    errors.
     """
     spread = float(np.var(logs))
     common = float(np.mean(logs))
@@ -115,5 +118,5 @@ def shrunk(logs: Array, variances: Array) -> tuple[Array, float]:
         squares = np.square(logs - common) - variances
         spread = max(float(np.square(weights) @ squares / np.square(weights).sum()), 0.0)
     step = (common - logs) * variances / (variances + spread)
-    largest = _LARGEST_SHRINKAGE * np.sqrt(variances)
+    largest = most * np.sqrt(variances)
     return logs + np.clip(step, -largest, largest), common

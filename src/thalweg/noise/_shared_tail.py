@@ -3,10 +3,10 @@
 from math import ceil, log
 
 import numpy as np
-from scipy.optimize import minimize
 
 from thalweg._typing import Array
 from thalweg.noise._grid import NORMAL, cells, in_bins, survival
+from thalweg.noise._tail_likelihood import CellCounts, fitted_law
 from thalweg.noise.generalised_t import GeneralisedT
 from thalweg.noise.residual_counts import N_BINS
 
@@ -21,19 +21,13 @@ _BODY = 0.67
 # Candidates begin at this many scales and follow in half octaves. benchmark: alarms
 FIRST_CUT = 2.0
 _CUT_STEP = 2.0**0.5
+# Where there are outliers, the final cut is this factor further in. benchmark: alarms
+_INWARD = 2.0**-0.25
 # Number of residuals that the choice of the cut is based on: more are weighed down, so that a law
 # that is not exactly in the family still explains its tail. benchmark: alarms
 _LARGEST_EVIDENCE = 20_000.0
 # Share of outliers that has no effect on scales. Safety margin: any share in 1e-4..1e-2.
 _NO_OUTLIERS = 2e-3
-# Prior of the shape, which few residuals hardly determine: standard deviations of log(p / 2) and of
-# 1 / q. Safety margin: a thousand residuals outweigh it.
-_LOG_POWER_SPREAD, _HEAVINESS_SPREAD = 0.5, 1.0
-# The optimisation starts inside the bounds, where the likelihood has a slope.
-_FIRST_HEAVINESS = 0.05
-_RELATIVE_TOL, _DIFFERENCE = 1e-8, 1e-5
-# Bounds of log s, log p and 1 / q, far beyond the laws of noise.
-_SHAPE_BOUNDS = ((-2.0, 2.0), (log(0.4), log(4.0)), (0.0, 4.0))
 
 
 def fit_tail(
@@ -51,15 +45,18 @@ def fit_tail(
         nearest = np.argmin(np.abs(cuts - near))
         cuts = cuts[max(nearest - 2, 0) : nearest + 3]
     found: list[tuple[float, float, GeneralisedT, float]] = []
+    tail = NORMAL
     for cut in cuts[::-1]:
-        tail = _fit_below(edges, pooled, cut)
+        tail = fitted_law(_cell_counts(edges, pooled, cut), tail)
         n_inliers = _inliers(edges, pooled, cut, tail)
         share = float(np.clip(1.0 - n_inliers.sum() / pooled.sum(), 0.0, 1.0))
         found.append((_evidence(edges, pooled, cut, tail, n_inliers), cut, tail, share))
     _, cut, tail, share = max(found, key=lambda one: one[0])
+    if share < _NO_OUTLIERS:
+        return tail, share, float(cut)
     # Below the cut there are still some outliers, fewer of them further in.
-    inner = cut if share < _NO_OUTLIERS else max(cut - step, first)
-    return tail, share, float(inner)
+    inner = max(cut + in_bins(_INWARD), first)
+    return fitted_law(_cell_counts(edges, pooled, inner), tail), share, float(inner)
 
 
 def _aligned(counts: Array, positions: Array) -> tuple[Array, Array]:
@@ -73,50 +70,19 @@ def _aligned(counts: Array, positions: Array) -> tuple[Array, Array]:
     return edges, pooled
 
 
-def _grouped(edges: Array, pooled: Array, cut: float) -> tuple[Array, Array, Array]:
-    """Return lower and upper edges and counts: the body as one cell, then cells up to the cut."""
+def _cell_counts(edges: Array, pooled: Array, cut: float) -> CellCounts:
+    """Return the numbers of all cells, with the body as one cell; phases are groups."""
     body = edges[:, 1:] <= in_bins(_BODY)
-    kept = ~body & (edges[:, 1:] <= cut)
+    phase, place = np.nonzero(~body)
     begin = np.argmin(body, axis=1)
-    lower = np.concatenate([np.full(_PHASES, -np.inf), edges[:, :-1][kept]])
-    upper = np.concatenate([edges[np.arange(_PHASES), begin], edges[:, 1:][kept]])
-    numbers = np.concatenate([np.where(body, pooled, 0.0).sum(axis=1), pooled[kept]])
-    phase = np.concatenate([np.arange(_PHASES), np.nonzero(kept)[0]])
-    # the last edge up to the cut, in each phase
+    lower = np.concatenate([np.full(_PHASES, -np.inf), edges[phase, place]])
+    upper = np.concatenate([edges[np.arange(_PHASES), begin], edges[phase, place + 1]])
+    numbers = np.concatenate([np.where(body, pooled, 0.0).sum(axis=1), pooled[phase, place]])
     ends = np.where(edges <= cut, edges, -np.inf).max(axis=1)
-    totals = np.bincount(phase, numbers, _PHASES)
-    return np.stack([lower, upper]), numbers, np.stack([ends, totals])
-
-
-def _fit_below(edges: Array, pooled: Array, cut: float) -> GeneralisedT:
-    """Maximise the likelihood of the residuals up to the cut, given that they are."""
-    borders, numbers, ends = _grouped(edges, pooled, cut)
-    present = numbers > 0.0
-    lower, upper = borders[0, present], borders[1, present]
-    numbers = numbers[present]
-    ends = ends[:, ends[1] > 0.0]
-    known, places = np.unique(np.concatenate([lower, upper, ends[0]]), return_inverse=True)
+    known, places = np.unique(np.concatenate([lower, upper, ends]), return_inverse=True)
     below, above, last = np.split(places, [len(lower), 2 * len(lower)])
-
-    def loss(shape: Array) -> float:
-        law = _law(shape)
-        beyond = survival(known, law)
-        inside, covered = beyond[below] - beyond[above], 1.0 - beyond[last]
-        log_prior = 0.5 * (shape[1] - np.log(2.0)) ** 2 / _LOG_POWER_SPREAD**2
-        log_prior += 0.5 * (shape[2] / _HEAVINESS_SPREAD) ** 2
-        tiny = np.finfo(float).tiny
-        likelihood = numbers @ np.log(np.maximum(inside, tiny))
-        likelihood -= ends[1] @ np.log(np.maximum(covered, tiny))
-        return float(log_prior - likelihood)
-
-    start = np.array([np.log(NORMAL.scale), np.log(NORMAL.power), _FIRST_HEAVINESS])
-    options = {"ftol": _RELATIVE_TOL, "eps": _DIFFERENCE}
-    found = minimize(loss, start, method="L-BFGS-B", bounds=_SHAPE_BOUNDS, options=options)
-    return _law(found.x)
-
-
-def _law(shape: Array) -> GeneralisedT:
-    return GeneralisedT(float(np.exp(shape[0])), float(np.exp(shape[1])), float(shape[2]))
+    group = np.concatenate([np.arange(_PHASES), phase])
+    return CellCounts(known, below, above, numbers, group, upper <= cut, last)
 
 
 def _evidence(
@@ -141,6 +107,8 @@ def _evidence(
 
 def _inliers(edges: Array, pooled: Array, cut: float, tail: GeneralisedT) -> Array:
     """Return the number of inliers in each phase: those up to the cut over their probability."""
-    _, _, (ends, totals) = _grouped(edges, pooled, cut)
+    within = edges[:, 1:] <= cut
+    ends = np.where(edges <= cut, edges, -np.inf).max(axis=1)
+    totals = np.where(within, pooled, 0.0).sum(axis=1)
     numbers: Array = totals / (1.0 - survival(ends, tail))
     return numbers

@@ -28,9 +28,9 @@ _MANTISSAS = 0.5 * 2.0 ** (np.arange(1, BINS_PER_OCTAVE) / BINS_PER_OCTAVE)
 _LOWEST_MEDIAN, _HIGHEST_MEDIAN = 12, 32
 # Residuals below this many rounding errors of the entry count as one of that size.
 _ROUNDING_ERRORS = 4.0
-# Of t samples, sample i has the weight (i / t) ** 2: residuals of an early fit, which are too
-# large, lose their influence, and 56 % of the samples still count. benchmark: alarms
-_AGE_EXPONENT = 2.0
+# Of t samples, sample i has the weight i / t: residuals of an early fit, which are too large,
+# lose their influence, and 75 % of the samples still count. benchmark: alarms
+_AGE_EXPONENT = 1.0
 # Weight of a sample at which all counts are divided by it. Safety margin: float32 counts up to
 # 1.6e7 exactly.
 _LARGEST_WEIGHT = 4096.0

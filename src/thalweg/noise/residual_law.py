@@ -81,8 +81,8 @@ def fit_law(counts: ResidualCounts) -> ResidualLaw:
     """Estimate scales and the shared tail from counted residuals.
 
     The scale of a feature maximises the likelihood of its counts under the shared tail, mixed with
-    a small uniform background. The tail is a generalised t law. It maximises the likelihood of all
-    residuals up to a cut, beyond which there are more residuals than it predicts.
+    a small uniform background. The tail is a generalised t law. It maximises the likelihood of the
+    numbers of residuals in cells of sizes, of which outliers may explain a part beyond a cut.
 
     Parameters
     ----------
