@@ -30,13 +30,6 @@ def test_blocks_of_findings_are_those_of_the_stored_results():
         assert path.read_text("utf-8") == text, f"{path.name}: run `make pages`"
 
 
-def test_findings_hold_on_the_stored_results():
-    for name in _cases.found():
-        stored = _results.load(name, quick=False)
-        for finding in _findings.of(name, stored["result"]) if stored else []:
-            assert finding.holds, f"{name}: {finding.sentence}"
-
-
 def test_a_block_takes_the_findings_of_its_case(monkeypatch):
     monkeypatch.setattr(_findings, "of", lambda name, result: [_findings.Finding(name, True)])
     page = "before\n<!-- findings: ratios -->\nold\n<!-- end -->\nafter\n"

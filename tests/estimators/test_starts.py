@@ -122,6 +122,7 @@ def test_baselines_begin_at_the_same_point() -> None:
         np.testing.assert_allclose(
             begun(model), expected(rows, Simplex()), rtol=1e-12, err_msg=name
         )
+    np.testing.assert_array_equal(begun(baselines.OLWang(K, init=rows)), rows)  # of the orthant
 
 
 @pytest.mark.parametrize("name", ["or_nmf", "recognition", "annotation"])

@@ -1,7 +1,9 @@
 """Unreadable sources raise an error with the requirement, the value and a remedy."""
 
 import os
+import re
 import sys
+from pathlib import Path
 
 import av
 import numpy as np
@@ -251,6 +253,20 @@ def test_postscript_is_rejected_without_running_ghostscript(tmp_path, ghostscrip
         with pytest.raises(InputError, match=r"holiday\.\w+ must be an image"):
             exhaust(streams.open(source))
     assert not ghostscript.exists()
+
+
+def test_all_images_are_opened_with_a_list_of_formats():
+    root = Path(__file__).resolve().parents[2]
+    files = [
+        path for room in ("src", "benchmarks", "examples") for path in (root / room).rglob("*.py")
+    ]
+    calls = [
+        call
+        for path in files
+        for call in re.findall(r"(?:Image|opener)\.open\([^)]*\)", path.read_text("utf-8"))
+    ]
+    assert calls
+    assert [call for call in calls if "formats=" not in call] == []
 
 
 def test_playlists_are_rejected_and_open_no_other_file(tmp_path, write):

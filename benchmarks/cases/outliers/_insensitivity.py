@@ -19,6 +19,7 @@ from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.admm import MatrixAdmm
 from thalweg.solvers.projected_gradient import ProjectedGradient
+from thalweg.updates.atom_scaling import scale_into
 from thalweg.updates.batch_admm import BatchAdmm
 from thalweg.updates.batch_pgd import BatchPgd
 from thalweg.updates.surrogate import Surrogate
@@ -115,7 +116,7 @@ def _batch_method(method: str, setting: Setting, outliers: L1) -> Any:
 def _descend(method: Any, X: Any, first: Any, budget: float) -> tuple[list[float], list[Any]]:
     """Return components of a batch method during its run, and processor seconds."""
     V = np.ascontiguousarray(X).T
-    state = method.start(V, L2Ball().prox(first.T), None)
+    state = method.start(V, scale_into(first.T, L2Ball()), None)
     times: list[float] = []
     components, spent = [], 0.0
     while spent < budget:

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._findings import Finding
 from benchmarks.shared import blas_threads
 from benchmarks.shared.tables import number, table
 from benchmarks.shared.timing import round_robin
@@ -219,5 +220,39 @@ def report(result: dict[str, Any]) -> str:
             table(("data", *columns), rows),
             "",
             table(heads, times),
+            "",
+            *(
+                f"{column}, at most the time of scikit-learn: {met} of {every} met"
+                for column, (met, every) in _verdicts(ratios).items()
+            ),
         ]
     )
+
+
+def _verdicts(ratios: dict[str, dict[str, float]]) -> dict[str, tuple[int, int]]:
+    """Return in how many cells of each column the time is at most scikit-learn's."""
+    return {
+        column: (sum(found[column] <= 1.0 for found in ratios.values()), len(ratios))
+        for column in next(iter(ratios.values()))
+    }
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return our times over those of scikit-learn, by what is timed."""
+    ratios = {name: _ratios(row) for name, row in result["rows"].items()}
+    words = {
+        "per iteration": "Batch, time of an iteration over that of `NMF`",
+        "to a loss": "Batch, time to a loss over that of `NMF`",
+    }
+    for size in BATCHES:
+        words[f"pass, {size}"] = f"Batches of {size}, time of a pass over that of `MiniBatchNMF`"
+        words[f"to our loss, {size}"] = (
+            f"Batches of {size}, time of our pass over that of `MiniBatchNMF` to its loss (0: it "
+            "does not get there)"
+        )
+    found = []
+    for column, (met, every) in _verdicts(ratios).items():
+        figures = ", ".join(f"{own[column]:.3f} ({name})" for name, own in ratios.items())
+        sentence = f"{words[column]}: {figures}; at most 1 for {met} of {every}."
+        found.append(Finding(sentence, met <= every == len(ratios)))
+    return found

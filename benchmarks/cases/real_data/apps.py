@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._findings import Finding
 from benchmarks.shared import blas_threads
 from benchmarks.shared.data import located, stored
 from benchmarks.shared.faces import faces, salted
@@ -38,6 +39,8 @@ from benchmarks.shared.tables import number, table
 from thalweg import apps, metrics, streams, synthetic
 from thalweg.apps._films import film
 from thalweg.apps._separation import METHODS
+
+MIN_PURITY = 0.85
 
 
 def run(quick: bool) -> dict[str, Any]:
@@ -232,10 +235,50 @@ def _claims(result: dict[str, Any]) -> list[str]:
     ahead = "OpenCV is not installed"
     if mog2:
         ahead = "met" if buffet[METHODS[0]]["f1"] >= max(mog2) else "NOT MET"
-    held = min(result["topics"]["purity"]) >= 0.85
+    held = min(result["topics"]["purity"]) >= MIN_PURITY
     track = all(row["track"] < row["column mean"] for row in result["track"].values())
     return [
         f"F-measure at the buffet at least that of MOG2: {ahead}",
         f"purity of topics at least 0.85: {'met' if held else 'NOT MET'}",
         f"track ahead of the column mean: {'met' if track else 'NOT MET'}",
     ]
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return how the jobs compare with what they are compared with."""
+    found = [_of_film(name, rows) for name, rows in result["separate"].items()]
+    denoise, topics, pines = result["denoise"], result["topics"]["purity"], result["unmix"]
+    found += [
+        Finding(
+            f"denoise raises the PSNR of faces from {denoise['noisy']:.1f} to "
+            f"{denoise['clean']:.1f} dB, with detail to {denoise['clean, with detail']:.1f} dB.",
+            min(denoise["clean"], denoise["clean, with detail"]) > denoise["noisy"],
+        ),
+        Finding(
+            f"topics: purity from {min(topics):.3f} to {max(topics):.3f} over {len(topics)} seeds.",
+            min(topics) >= MIN_PURITY,
+        ),
+        Finding(
+            f"unmix: purity {pines['purity, nearest archetype']:.3f} by the nearest archetype, "
+            f"{pines['purity, largest abundance']:.3f} by the largest abundance.",
+            pines["seconds"] > 0.0,
+        ),
+    ]
+    return [*found, *(_of_table(name, rows) for name, rows in result["track"].items())]
+
+
+def _of_film(name: str, rows: dict[str, Any]) -> Finding:
+    f1 = {method: row["f1"] for method, row in rows.items()}
+    figures = ", ".join(f"{method} {value:.3f}" for method, value in f1.items())
+    first = max(f1, key=f1.__getitem__)
+    return Finding(f"separate, {name}: F = {figures}; {first} is first.", first == METHODS[0])
+
+
+def _of_table(name: str, rows: dict[str, float]) -> Finding:
+    jobs, others = ("track", "complete"), ("column mean", "interpolation")
+    figures = ", ".join(f"{key} {rows[key]:.2f}" for key in (*jobs, *others))
+    best = min((*jobs, *others), key=rows.__getitem__)
+    return Finding(
+        f"Hidden entries of the air, {name}: RMSE of {figures}; {best} is best.",
+        max(rows[job] for job in jobs) < rows["column mean"],
+    )

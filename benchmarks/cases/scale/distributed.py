@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._findings import Finding
 from benchmarks.shared.tables import number, table
 from benchmarks.shared.timing import round_robin
 from thalweg import RobustOnlineNMF, distributed
@@ -206,3 +207,24 @@ def report(result: dict[str, Any]) -> str:
             f"{1e3 * result['update_seconds']:.0f} ms to move the dictionary",
         ]
     )
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return the parallel efficiency, what is sent, and how equal the results are."""
+    sent, needed = result["sent_per_round"], result["needed_per_round"]
+    most = max(sent[name] / needed[name] for name in needed)
+    return [
+        Finding(
+            f"The parallel efficiency of two workers on one machine is {result['efficiency']:.2f}.",
+            result["efficiency"] >= EFFICIENCY,
+        ),
+        Finding(
+            f"A round sends {most:.2f} times the bytes of dictionary and statistics at most.",
+            most <= 1.0 + OVERHEAD,
+        ),
+        Finding(
+            "Components differ from those of one process by at most "
+            f"{result['difference']:.0e} of the largest entry.",
+            result["difference"] < 1e-9,
+        ),
+    ]

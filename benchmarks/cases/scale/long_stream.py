@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import thalweg
+from benchmarks._findings import Finding
 from benchmarks.shared.tables import number, table
 
 SAMPLES, QUICK = 1_000_000, 100_000
@@ -154,3 +155,26 @@ def report(result: dict[str, Any]) -> str:
         "",
     )
     return table(heads, rows)
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return the largest of each drift over all estimators."""
+    rows = result["rows"]
+    slowest = max(rows, key=lambda name: rows[name]["ratio"])
+    ratio = rows[slowest]["ratio"]
+    memory = max(row["resident_growth"] for row in rows.values())
+    drift = max(row["drift"] or 0.0 for row in rows.values())
+    least = min(row["least"] for row in rows.values() if row["least"] is not None)
+    return [
+        Finding(
+            f"After {result['n_samples']:,} samples, all {len(rows)} streaming estimators keep "
+            f"their memory (by {memory:+.2f} MB at most) and their sets (to {drift:.0e}); the "
+            f"least eigenvalue of second moments is {least:.0e} of the largest.",
+            memory <= RESIDENT and drift <= DRIFT and least >= NEGATIVE,
+        ),
+        Finding(
+            f"A sample of the last tenth takes at most {ratio:.2f} times as long as one of the "
+            f"first ({slowest}).",
+            ratio <= SLOWER,
+        ),
+    ]

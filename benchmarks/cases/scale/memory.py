@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks._findings import Finding
 from benchmarks.cases.scale._contaminated_stream import contaminated_batches
 from benchmarks.shared.tables import number, table
 from thalweg import RobustOnlineNMF
@@ -82,3 +83,17 @@ def report(result: dict[str, Any]) -> str:
     rows.append(("growth", *(number(result["growth"][key], "+.3f") for key in keys)))
     heads = ("MB", "resident", "traced", "traced peak", "pickled")
     return f"{table(heads, rows)}\nconstant: {'met' if result['met'] else 'NOT MET'}"
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return the growth of memory between the first mark and the last."""
+    first, last = (f"{result['rows'][i]['samples']:,}" for i in (0, -1))
+    growth = result["growth"]
+    return [
+        Finding(
+            f"From {first} to {last} samples the resident memory grows by "
+            f"{growth['resident']:.3f} MB, traced memory by {growth['traced']:.3f} MB, and the "
+            f"pickled estimator by {growth['pickled']:.3f} MB.",
+            result["met"] and growth["resident"] <= RESIDENT and growth["traced"] <= TRACED,
+        )
+    ]

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._findings import Finding
 from benchmarks.cases.scale import _cost_model
 from benchmarks.shared import blas_threads
 from benchmarks.shared.pictures import picture
@@ -224,3 +225,28 @@ def report(result: dict[str, Any]) -> str:
     ]
     lines += [f"no faster than claimed, {k}: {sum(v)} of {len(v)} met" for k, v in held.items()]
     return "\n".join(lines)
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return the largest excess over the cost model, and the growth with the number of samples."""
+    plan, curves = result["plan"], result["curves"]
+    found = []
+    for unit, most, words in (("seconds", LONGER, "Time"), ("bytes", LARGER, "Size")):
+        excess = {
+            (name, axis): _slope(plan[axis], curve[unit][axis])
+            - _slope(plan[axis], _model(name, plan, axis, unit))
+            for name, curve in curves.items()
+            for axis in ("F", "K")
+        }
+        growth = {
+            name: curve[unit]["N"][-1] / curve[unit]["N"][0] for name, curve in curves.items()
+        }
+        (name, axis), worst = max(excess, key=excess.__getitem__), max(excess.values())
+        longest = max(growth, key=growth.__getitem__)
+        sentence = (
+            f"{words}: the slopes in F and K are at most {worst:+.2f} from the model's ({name} in "
+            f"{axis}); from {plan['N'][0]:,} to {plan['N'][-1]:,} samples it grows by a factor of "
+            f"at most {growth[longest]:.3f} ({longest})."
+        )
+        found.append(Finding(sentence, worst <= SLACK and growth[longest] <= most))
+    return found

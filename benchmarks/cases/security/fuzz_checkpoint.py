@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 import thalweg
+from benchmarks._findings import Finding
 from benchmarks.cases.security._mutations import BLIND, SIGNED
 from benchmarks.shared.tables import table
 from thalweg import baselines, checkpoint, synthetic
@@ -179,3 +180,19 @@ def report(result: dict[str, Any]) -> str:
         "met" if result["met"] else "NOT MET",
     ]
     return "\n".join(lines)
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return how many files did harm, and the worst of time and memory."""
+    return [
+        Finding(
+            f"Of {result['files']:,} changed files, {result['bad']} crashed, hung or were missed, "
+            f"and {len(result['forbidden'])} did something forbidden.",
+            result["bad"] == 0 and not result["forbidden"],
+        ),
+        Finding(
+            f"The slowest took {1e3 * result['slowest']:.0f} ms, and memory was at most "
+            f"{result['hungriest']:.1f} times the size of the file.",
+            result["slowest"] < LONGEST and result["hungriest"] <= MULTIPLE,
+        ),
+    ]

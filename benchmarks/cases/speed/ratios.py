@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._findings import Finding
 from benchmarks.cases.speed.archetypes_speed import _products
 from benchmarks.cases.speed.or_nmf_speed import transcription
 from benchmarks.shared import blas_threads
@@ -185,3 +186,17 @@ PAIRS: dict[str, Callable[[], Pair]] = {
     "sample by sample": _sample_by_sample,
     "archetypes": _archetypes,
 }
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return the times of the steps, in units of their transcriptions."""
+    ratios = {name: row["ratio"] for name, row in result.items()}
+    figures = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
+    slower = [name for name, ratio in ratios.items() if ratio > 1.0]
+    return [
+        Finding(
+            f"Time over that of the NumPy transcription: {figures}. Slower than it: "
+            f"{', '.join(slower) or 'none'}.",
+            min(ratios.values()) > 0.0,
+        )
+    ]

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._findings import Finding
 from benchmarks.shared import blas_threads
 from benchmarks.shared.tables import number, table
 from benchmarks.shared.timing import round_robin
@@ -111,3 +112,16 @@ def report(result: dict[str, Any]) -> str:
         f"at most {result['noise']}",
     )
     return table(heads, rows)
+
+
+def findings(result: dict[str, Any]) -> list[Finding]:
+    """Return the range of time with two threads over time with one."""
+    ratios = {row["task"]: row["ratio"] for row in result["rows"]}
+    fastest, slowest = (of(ratios, key=ratios.__getitem__) for of in (min, max))
+    return [
+        Finding(
+            f"Two BLAS threads take {ratios[fastest]:.2f} ({fastest}) to {ratios[slowest]:.2f} "
+            f"({slowest}) times as long as one.",
+            ratios[slowest] <= result["noise"],
+        )
+    ]
