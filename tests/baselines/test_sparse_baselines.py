@@ -143,7 +143,7 @@ def test_bad_levels(X: Array) -> None:
 
 @pytest.mark.parametrize("cls", BASELINES)
 def test_stopping_at_max_iter_is_a_warning(cls: Any, X: Array) -> None:
-    message = rf"{cls.__name__} stopped after max_iter=1 rounds .* tol=1e-12\. Increase"
+    message = rf"{cls.__name__} stopped after max_iter=1 iterations .* tol=1e-12\. Increase"
     with pytest.warns(ConvergenceWarning, match=message):
         cls(3, max_iter=1, tol=1e-12, random_state=0).fit(X)
     with warnings.catch_warnings():

@@ -1,11 +1,13 @@
 """A round over blocks equals an iteration of ``fit`` if the update uses only sums over samples."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from closeness import relative
 from thalweg import (
@@ -230,6 +232,27 @@ def test_the_result_does_not_depend_on_the_size_of_the_blocks(mixed: Array) -> N
     ]
     for other in found[1:]:
         assert_same(other, found[0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RobustNMF(3, max_iter=3),
+        DivergenceNMF(3, max_iter=3),
+        SparseArchetypalNMF(3, init="zero", continuation_steps=1, max_iter=2),
+    ],
+)
+def test_a_batch_fit_that_stops_at_max_iter_warns(model: Any, mixed: Array) -> None:
+    model.set_params(tol=1e-12, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="stopped after max_iter") as caught:
+        distributed.fit(model, mixed, block_size=100)
+    assert [one.filename for one in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        distributed.fit(model.set_params(tol=0.0), mixed, block_size=100)
+        if not isinstance(model, SparseArchetypalNMF):
+            distributed.fit(model.set_params(tol=1e-12), mixed, block_size=100, rounds=2)
+            assert model.n_iter_ == 2
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
 """Base classes of the streaming and of the batch baselines."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from thalweg._checks import check_count, check_tol, choose, generator
 from thalweg._typing import Array, Mask
@@ -14,7 +12,7 @@ from thalweg.archetypes import DataMatrix
 from thalweg.encoders import Codes, Encoder
 from thalweg.errors import InputError
 from thalweg.estimators.base import Factorization
-from thalweg.estimators.fitting import rollback_on_error
+from thalweg.estimators.fitting import rollback_on_error, warn_max_iter
 from thalweg.estimators.streaming import StreamingEstimator
 from thalweg.estimators.validation import check_data
 from thalweg.learning.batches import Batch
@@ -134,13 +132,8 @@ class BatchBaseline(Factorization):
         self.components_ = result.components.astype(X.dtype)
         self.objective_, self.n_iter_ = result.objective, result.n_iter
         self.n_samples_seen_ = X.shape[0]
-        if not result.converged and self.tol > 0.0:
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} rounds before the "
-                f"objective changed by less than tol={self.tol:g}. Increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        if not result.converged:
+            warn_max_iter(self, f"the objective changed by less than tol={self.tol:g}")
         return self
 
     def _checked_result(self, X: Any) -> BatchResult:

@@ -71,7 +71,8 @@ def fit(
         workers. Batch estimators use all blocks in each round.
     rounds : int or None, default=None
         Number of dictionary updates. None is ``epochs`` passes over the data for a streaming
-        estimator, and at most ``max_iter`` rounds for a batch estimator.
+        estimator, and at most ``max_iter`` rounds for a batch estimator, which warns as ``fit``
+        does if it stops there.
     callback : callable or None, default=None
         Called with a :class:`thalweg.estimators.Progress` after each round.
     checkpoint : path, Keeper or None, default=None

@@ -124,3 +124,5 @@ def _end(
     if isinstance(estimator, RobustNMF):
         estimator.count_residuals(first.X)
     plan.finish(estimator, max(done, state.n_iter), len(executor.blocks))
+    if plan.rounds is None:
+        estimator.warn_unless_converged(state)

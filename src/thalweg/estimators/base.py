@@ -1,6 +1,5 @@
 """Base of all estimators: encoding, scores and imputation with a fitted dictionary."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
@@ -8,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from thalweg._checks import check_count
@@ -16,7 +14,7 @@ from thalweg._threads import few_threads, map_in_threads
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
-from thalweg.estimators.fitting import is_auto
+from thalweg.estimators.fitting import is_auto, warn_not_converged
 from thalweg.estimators.validation import check_codes, check_data, filled
 from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.code_prior import CodePrior, empty_prior, estimate_prior, merged
@@ -278,11 +276,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 solved &= bool(codes.solved.all())
                 yield batch, codes
         if not solved and getattr(encoder, "exit", "") == "gap":
-            warnings.warn(
+            warn_not_converged(
                 "Some codes did not reach the tolerance within the iteration limit. "
-                "Use solver='fast' or a larger tol.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "Use solver='fast' or a larger tol."
             )
 
     def __sklearn_tags__(self) -> Any:

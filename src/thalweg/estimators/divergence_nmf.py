@@ -207,7 +207,8 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         self.finish(state)
         self.estimate_code_prior(X)
         self.order_components()
-        return self._warned(state)
+        self.warn_unless_converged(state)
+        return self
 
     def make_learner(self) -> DivergenceRounds:
         """Check the parameters, and return the learner.

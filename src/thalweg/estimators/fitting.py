@@ -1,13 +1,17 @@
 """Helpers of all fits: automatic parameters, rollback after an error, warning at max_iter."""
 
+import inspect
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["is_auto", "rollback_on_error", "warn_max_iter"]
+__all__ = ["is_auto", "rollback_on_error", "warn_max_iter", "warn_not_converged"]
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 def is_auto(value: Any) -> bool:
@@ -50,7 +54,7 @@ def rollback_on_error(estimator: Any) -> Iterator[None]:
         raise
 
 
-def warn_max_iter(estimator: Any, criterion: str, stacklevel: int = 3) -> None:
+def warn_max_iter(estimator: Any, criterion: str) -> None:
     """Warn that a fit stopped at ``max_iter``, unless ``tol=0`` asks for that.
 
     Parameters
@@ -59,8 +63,6 @@ def warn_max_iter(estimator: Any, criterion: str, stacklevel: int = 3) -> None:
         With ``max_iter`` and ``tol``.
     criterion : str
         The criterion that was not met, as a clause.
-    stacklevel : int
-        Number of frames up to the caller of ``fit``.
 
     Examples
     --------
@@ -75,9 +77,36 @@ def warn_max_iter(estimator: Any, criterion: str, stacklevel: int = 3) -> None:
     Increase max_iter.
     """
     if estimator.tol > 0.0:
-        warnings.warn(
+        warn_not_converged(
             f"{type(estimator).__name__} stopped after max_iter={estimator.max_iter} iterations "
-            f"before {criterion}. Increase max_iter.",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
+            f"before {criterion}. Increase max_iter."
         )
+
+
+def warn_not_converged(message: str) -> None:
+    """Issue a ``ConvergenceWarning`` that names the line outside the library that called it.
+
+    Parameters
+    ----------
+    message : str
+        The text of the warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from thalweg.estimators.fitting import warn_not_converged
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_not_converged("Increase max_iter.")
+    >>> print(caught[0].category.__name__, caught[0].message)
+    ConvergenceWarning Increase max_iter.
+    """
+    frame, level = inspect.currentframe(), 1
+    while (frame := frame and frame.f_back) and _in_library(frame):
+        level += 1
+    warnings.warn(message, ConvergenceWarning, stacklevel=level + 1)
+
+
+def _in_library(frame: FrameType) -> bool:
+    module: str = frame.f_globals.get("__name__", "")
+    return module.partition(".")[0] == _PACKAGE

@@ -288,8 +288,7 @@ class RobustMatrixCompletion(CompletionEstimator):
             X = check_data(self, X, reset=True)
             found = self._learn(X, times)
         if self._stopped(found):
-            criterion = f"{self._criterion} less than tol={self.tol:g}"
-            warn_max_iter(self, criterion, stacklevel=4)
+            warn_max_iter(self, f"{self._criterion} less than tol={self.tol:g}")
         return X, found
 
     def _learn(self, X: Any, times: Any) -> Completed:

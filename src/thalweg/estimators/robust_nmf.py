@@ -191,7 +191,8 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         self.estimate_code_prior(X)
         self.order_components()
         self.count_residuals(X)
-        return self._warned(state)
+        self.warn_unless_converged(state)
+        return self
 
     def make_learner(self) -> RobustRounds:
         """Check the parameters, and return the learner.

@@ -1,7 +1,7 @@
 """Base of the estimators that need all samples in each iteration."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -89,10 +89,13 @@ class RoundsEstimator(Factorization):
         for name in self._published:
             setattr(self, f"{name}_", getattr(state, name))
 
-    def _warned(self, state: RoundState) -> Self:
-        """Warn if the fit stopped at ``max_iter``."""
+    def warn_unless_converged(self, state: RoundState) -> None:
+        """Warn if the fit stopped at ``max_iter``.
+
+        Parameters
+        ----------
+        state : RoundState
+            The state of the learner after the last iteration.
+        """
         if not state.converged:
-            warn_max_iter(
-                self, f"the objective changed by less than tol={self.tol:g}", stacklevel=4
-            )
-        return self
+            warn_max_iter(self, f"the objective changed by less than tol={self.tol:g}")

@@ -251,11 +251,7 @@ class SparseArchetypalNMF(Factorization):
             X = check_data(self, X, reset=True)
             learner, rng = self.make_learner(X.shape[0]), generator(self.random_state)
             rows, observed = impute_means(X)
-        if not self.run_learner(learner, rows, observed, rng, X.dtype).converged:
-            criterion = f"a step changed the components by less than tol={self.tol:g}"
-            if learner.weight is None:
-                criterion = "the multipliers of the constraints converged"
-            warn_max_iter(self, criterion)
+        self.run_learner(learner, rows, observed, rng, X.dtype)
         return self
 
     def make_learner(self, n_samples: int) -> ArchetypalLearner:
@@ -304,8 +300,8 @@ class SparseArchetypalNMF(Factorization):
         observed: Mask | None,
         rng: np.random.Generator,
         dtype: Any,
-    ) -> ArchetypalFit:
-        """Run the learner, and publish the attributes.
+    ) -> None:
+        """Run the learner, publish the attributes, and warn if it stopped at ``max_iter``.
 
         Parameters
         ----------
@@ -319,11 +315,6 @@ class SparseArchetypalNMF(Factorization):
             For random initial archetypes.
         dtype : dtype
             Type of the attributes.
-
-        Returns
-        -------
-        ArchetypalFit
-            The result.
         """
         for name in _OPTIONAL_ATTRIBUTES:
             self.__dict__.pop(name, None)
@@ -334,7 +325,11 @@ class SparseArchetypalNMF(Factorization):
         with few_threads(n, learner.n_components, m, self.n_jobs):
             fit = learner.run(rows, observed, rng, partial(self._publish_sweep, dtype))
             self._publish(fit, learner, dtype)
-        return fit
+        if not fit.converged:
+            criterion = f"a step changed the components by less than tol={self.tol:g}"
+            if learner.weight is None:
+                criterion = "the multipliers of the constraints converged"
+            warn_max_iter(self, criterion)
 
     def _publish_sweep(self, dtype: Any, point: Point) -> None:
         self.n_iter_ += 1
