@@ -289,3 +289,13 @@ def test_the_number_of_components_is_found_from_the_first_rows(model: Any) -> No
     found = distributed.fit(clone(model), X, block_size=100)
     assert found.n_components_ == found.rank_evidence_.chosen == 3
     assert found.components_.shape == (3, 40)
+
+
+def test_the_number_of_archetypes_is_found_from_the_first_rows() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.dirichlet(np.full(3, 0.3), 300) @ rng.gamma(0.7, 1.0, (3, 20))
+    X += 0.1 * X.std() * rng.random(X.shape)
+    model = SparseArchetypalNMF("auto", init="projections", max_iter=20, random_state=0)
+    found = distributed.fit(model, X, block_size=100)
+    assert found.n_components_ == found.rank_evidence_.chosen == 3
+    assert found.components_.shape == (3, 20)

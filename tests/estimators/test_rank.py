@@ -16,6 +16,7 @@ from thalweg import (
     RobustMatrixCompletion,
     RobustNMF,
     RobustOnlineNMF,
+    SparseArchetypalNMF,
     checkpoint,
     hidden_entry_score,
     select,
@@ -130,12 +131,60 @@ def test_little_noise_is_no_reason_for_more_components(noise):
     assert RobustMatrixCompletion("auto", random_state=0).fit(X).n_components_ == 3
 
 
+@pytest.mark.parametrize(
+    "model",
+    [RobustNMF(max_iter=2), DivergenceNMF(loss="kl", max_iter=2), OnlineNMF()],
+    ids=["robust", "kl", "online"],
+)
+def test_exact_data_of_rank_one_have_one_component(model):
+    rng = np.random.default_rng(0)
+    for X in (np.outer(np.arange(1.0, 61.0), np.arange(1.0, 9.0)), rng.gamma(1, 1, (200, 1)) * 3.0):
+        X = X @ rng.gamma(1, 1, (X.shape[1], 1)) @ rng.gamma(1, 1, (1, 20))
+        one = clone(model).set_params(n_components="auto", random_state=0).fit(X)
+        assert one.n_components_ == 1
+        assert one.rank_evidence_.losses[0] == 0.0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_exact_data_have_their_dimensions(seed):
+    rng = np.random.default_rng(seed)
+    for k in (2, 3):
+        X = rng.normal(size=(200, k)) @ rng.normal(size=(k, 30))
+        assert RobustMatrixCompletion("auto", random_state=0).fit(X).n_components_ == k
+
+
 def test_some_component_is_not_frozen():
     X = planted("normal", 2, 0)
     frozen = np.abs(np.random.default_rng(1).normal(size=(4, 60)))
     model = RobustNMF("auto", frozen_components=frozen, max_iter=2, random_state=0).fit(X)
     assert model.n_components_ >= 5
     np.testing.assert_array_equal(model.components_[:4], frozen)
+
+
+def mixtures(k, seed, gaps):
+    rng = np.random.default_rng(seed)
+    clean = rng.dirichlet(np.full(k, 0.3), 200) @ rng.gamma(0.7, 1.0, (k, 30))
+    X = np.maximum(clean + 0.1 * clean.std() * rng.normal(size=clean.shape), 0.0)
+    X[rng.random(X.shape) < gaps] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_planted_archetypes_are_counted(k, gaps):
+    model = SparseArchetypalNMF("auto", init="projections", max_iter=20, random_state=0)
+    model.fit(mixtures(k, k, gaps))
+    assert model.n_components_ == model.rank_evidence_.chosen == k
+    assert model.components_.shape == (k, 30)
+
+
+def test_archetypes_may_be_sparse_while_their_number_is_open():
+    model = SparseArchetypalNMF("auto", sparsity=0.5, init="projections", random_state=0)
+    model.set_params(max_iter=20).fit(mixtures(3, 0, 0.0))
+    n_nonzeros = np.count_nonzero(model.components_)
+    assert n_nonzeros <= 0.5 * model.components_.size
+    with pytest.raises(ParameterError, match="sparsity must be None or a share"):
+        model.set_params(sparsity=20).fit(mixtures(3, 0, 0.0))
 
 
 # Streams

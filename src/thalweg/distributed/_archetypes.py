@@ -137,7 +137,7 @@ def run(estimator: Any, executor: Executor, plan: Plan) -> None:
     estimator.callback = _both(own, plan.callback)
     try:
         rows = BlockRows(None, executor, summaries)
-        learner = estimator.make_learner(rows.shape[0])
+        learner = estimator.find_rank(head).make_learner(rows.shape[0])
         estimator.run_learner(learner, rows, None, generator(estimator.random_state), dtype)
     finally:
         estimator.callback = own

@@ -6,7 +6,7 @@ import numpy as np
 
 from thalweg.errors import ParameterError
 
-__all__ = ["check_alpha", "check_weight", "n_nonzeros"]
+__all__ = ["check_alpha", "check_weight", "n_nonzeros", "share_of_nonzeros"]
 
 
 def check_weight(weight: Any, alpha: Any) -> float | None:
@@ -54,3 +54,14 @@ def n_nonzeros(sparsity: Any, n_entries: int) -> int | None:
             "It is the number of nonzeros, not of zeros."
         )
     return nonzeros
+
+
+def share_of_nonzeros(sparsity: Any) -> float:
+    """Return the share of nonzeros of the archetypes while their number is open."""
+    if isinstance(sparsity, (int, np.integer)) and not isinstance(sparsity, bool):
+        raise ParameterError(
+            f"sparsity must be None or a share with n_components='auto', got {sparsity!r}. "
+            "A number of nonzeros needs the number of archetypes."
+        )
+    size = 10**6
+    return (n_nonzeros(sparsity, size) or size) / size

@@ -24,12 +24,18 @@ from thalweg.archetypes.local_search import LocalSearch
 from thalweg.archetypes.simplex_codes import SimplexCodes
 from thalweg.encoders import Encoder
 from thalweg.estimators import parameters
-from thalweg.estimators._archetypal_parameters import check_alpha, check_weight, n_nonzeros
-from thalweg.estimators.base import Factorization
+from thalweg.estimators._archetypal_parameters import (
+    check_alpha,
+    check_weight,
+    n_nonzeros,
+    share_of_nonzeros,
+)
+from thalweg.estimators._rank import RankSearch
 from thalweg.estimators.fitting import rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data
 from thalweg.learning.archetypal import ArchetypalFit, ArchetypalLearner
 from thalweg.learning.archetypal_init import INITS, impute_means
+from thalweg.learning.archetypal_rank import choose_archetypes
 from thalweg.learning.dictionaries import given_components
 from thalweg.learning.progress import Progress
 
@@ -42,7 +48,7 @@ _OPTIONAL_ATTRIBUTES = (
 )
 
 
-class SparseArchetypalNMF(Factorization):
+class SparseArchetypalNMF(RankSearch):
     """Find archetypes: a few extreme, sparse rows whose mixtures approximate all samples.
 
     Minimises |X - codes @ components_|^2 + weight |components_ - hull|^2. Codes are nonnegative
@@ -56,8 +62,9 @@ class SparseArchetypalNMF(Factorization):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of archetypes, at most the number of samples.
+    n_components : int or "auto", default=10
+        Number of archetypes, at most the number of samples. ``"auto"`` finds it by entries that
+        are hidden from short fits; ``sparsity`` is then a share or None.
     sparsity : int, float or None, default=None
         Largest number of nonzeros of ``components_``, or their largest share, above 0 and at most
         1. None sets no limit.
@@ -112,6 +119,10 @@ class SparseArchetypalNMF(Factorization):
     ----------
     components_ : array of shape (n_components, n_features)
         The archetypes.
+    n_components_ : int
+        Number of archetypes.
+    rank_evidence_ : RankEvidence
+        With ``n_components="auto"``: the losses of the hidden entries by number of archetypes.
     membership_ : array of shape (n_samples, n_components)
         Codes of the training samples; rows have sum 1.
     labels_ : array of shape (n_samples,)
@@ -192,11 +203,18 @@ class SparseArchetypalNMF(Factorization):
     >>> model = SparseArchetypalNMF(3, weight=None, alpha=0.02, random_state=0).fit(X)
     >>> model.feasible_, model.violation_
     (True, 0.0)
+
+    The number of archetypes by hidden entries:
+
+    >>> wide = X @ np.array([[1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 1.0, 2.0]])
+    >>> noisy = wide + 0.01 * np.random.default_rng(1).random(wide.shape)
+    >>> SparseArchetypalNMF("auto", random_state=0).fit(noisy).n_components_
+    3
     """
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int | str = 10,
         *,
         sparsity: float | None = None,
         weight: float | None = 1.0,
@@ -249,7 +267,8 @@ class SparseArchetypalNMF(Factorization):
         """
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
-            learner, rng = self.make_learner(X.shape[0]), generator(self.random_state)
+            learner = self.find_rank(X).make_learner(X.shape[0])
+            rng = generator(self.random_state)
             rows, observed = impute_means(X)
         self.run_learner(learner, rows, observed, rng, X.dtype)
         return self
@@ -267,7 +286,7 @@ class SparseArchetypalNMF(Factorization):
         ArchetypalLearner
             A frozen dataclass.
         """
-        shape = (check_count("n_components", self.n_components), self.n_features_in_)
+        shape = self._rank(), self.n_features_in_
         parameters.check_archetypes(shape[0], n_samples)
         weight = check_weight(self.weight, self.alpha)
         alpha = check_alpha(self.alpha) if weight is None else np.nan
@@ -343,7 +362,7 @@ class SparseArchetypalNMF(Factorization):
 
     def _publish(self, fit: ArchetypalFit, learner: ArchetypalLearner, dtype: Any) -> None:
         H, W, T = fit.state
-        self.components_ = np.ascontiguousarray(H, dtype=dtype)
+        self.components_, self.n_components_ = np.ascontiguousarray(H, dtype=dtype), len(H)
         self.membership_, self.hull_weights_ = W.astype(dtype), T.astype(dtype)
         self.labels_ = _nearest(fit.rows, H)
         self.objective_ = fit.objective
@@ -358,6 +377,16 @@ class SparseArchetypalNMF(Factorization):
             self.bound_, self.gap_ = fit.certificate.bound, fit.certificate.gap
             if learner.weight is not None:
                 self.init_guarantee_ = fit.certificate.guarantee(learner.weight, fit.objective)
+
+    def _compare_ranks(self, X: Any, n_features: int, features: Any = None) -> None:
+        weight = check_weight(self.weight, self.alpha)
+        share = share_of_nonzeros(self.sparsity)
+        with few_threads(n_features, 1, X.shape[0], self.n_jobs):
+            rng = generator(self.random_state)
+            self.rank_evidence_ = choose_archetypes(
+                X, rng, 1.0 if weight is None else weight, share
+            )
+        self.n_components_ = self.rank_evidence_.chosen
 
     def _encoder(self) -> Encoder:
         return SimplexCodes()

@@ -37,6 +37,8 @@ _N_BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 200, 32, 128
 # Deviation of an outlier that is kept from the fits, in scales: rare under any noise.
 # benchmark: rank
 _OUTLIER = 4.0
+# Accuracy of short fits, in tolerances of their codes: exact data of rank 1 are fitted to one.
+_ACCURACY = 10.0
 # Times that outliers are left out at the first rank, which has no fit below.
 _FIRST_TRIMS = 3
 
@@ -87,6 +89,11 @@ class DivergenceTrials(RankTrials):
         """Smallest entry, for losses that are infinite at 0."""
         return self.form.floor
 
+    @property
+    def accuracy(self) -> float:  # type: ignore[override]
+        """Ten times the tolerance of the codes."""
+        return _ACCURACY * self.model.tol
+
     def fit(self, rank: int, below: Trial | None) -> Trial:
         """Return a fit, from one with fewer components if there is one."""
         if self.form.sparse:
@@ -95,7 +102,10 @@ class DivergenceTrials(RankTrials):
         if isinstance(self.model.loss, HalfQuadratic):
             return self._fit(rank, initial, self.batch, _TRIAL_ROUNDS)
         # half of the epochs, then the others without the outliers of the first half
-        batch = self._trimmed(self._rank_one() if below is None else below)
+        start = self._rank_one() if below is None else below
+        if rank == 1 and below is None and start.W.all():  # zeros would stay
+            initial = start.W.T
+        batch = self._trimmed(start)
         trial = self._fit(rank, initial, batch, _TRIAL_EPOCHS // 2)
         for _ in range(_FIRST_TRIMS if below is None else 1):
             trial = self._fit(rank, trial.W.T, self._trimmed(trial), _TRIAL_EPOCHS // 2)
@@ -127,7 +137,9 @@ class DivergenceTrials(RankTrials):
         mask = np.ones(V.shape, np.bool_) if observed is None else observed
         counted = np.where(mask & (self.form.floor < V), a, np.nan)
         median = _nan_medians(counted.reshape(1, -1))
-        return Batch(V, mask & ~(a > _OUTLIER * MAD_TO_STANDARD_DEVIATION * median))
+        least = self.accuracy * self.hidden.spread(trial.loss, self.form.floor)
+        scale = np.maximum(MAD_TO_STANDARD_DEVIATION * median, least)
+        return Batch(V, mask & ~(a > _OUTLIER * scale))
 
     def _rounds(
         self, model: DivergenceModel, batch: Batch, rng: np.random.Generator, max_iter: int

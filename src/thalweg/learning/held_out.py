@@ -33,9 +33,9 @@ LARGEST_DEVIATION = 3.0
 _OWN_SCALE_ENTRIES = 10
 # Smallest noise scale of a feature, as a share of that of all features.
 _SMALLEST_FEATURE_SCALE = 0.1
-# Smallest noise scale, as a share of the spread of the data: below it, fits differ by how far they
-# have converged, not by their rank. Fits of a rank end with errors of about 1e-4 of the spread.
-_SMALLEST_SCALE = 1e-3
+# Deviations below this share of the accuracy of the fits count as none: data without noise have no
+# others. Safety margin: any value in 0.01..0.1 gives the same results.
+_RESOLUTION = 0.1
 
 
 class RankEvidence(NamedTuple):
@@ -142,14 +142,19 @@ class HiddenEntries(NamedTuple):
         p = np.einsum("nk,nk->n", W[self.features], H.T[self.samples])
         return deviations(self.values, p, loss, floor)
 
-    def row_losses(self, measured: Array, loss: Divergence, floor: float = 0.0) -> Array:
+    def row_losses(
+        self, measured: Array, loss: Divergence, floor: float = 0.0, accuracy: float = 0.0
+    ) -> Array:
         """Return the losses of all samples for the deviations of several ranks.
 
-        Deviations are divided by the scale that they have under the best rank.
+        Deviations are divided by the scale that they have under the best rank. It is at least the
+        accuracy of the fits, a share of the spread of the data: below, fits differ by how far they
+        have converged, not by their rank.
         """
-        medians = np.median(measured, axis=1)
-        scales = self._scales(measured[np.argmin(medians)], loss, floor)
-        capped = np.square(np.minimum(measured / scales, LARGEST_DEVIATION))
+        medians, least = np.median(measured, axis=1), accuracy * self.spread(loss, floor)
+        scales = self._scales(measured[np.argmin(medians)], loss, least or 1e-300)
+        resolved = np.maximum(measured - _RESOLUTION * least, 0.0)
+        capped = np.square(np.minimum(resolved / scales, LARGEST_DEVIATION))
         return np.stack([np.bincount(self.samples, one, self.n_samples) for one in capped])
 
     def spread(self, loss: Divergence, floor: float = 0.0) -> float:
@@ -157,10 +162,9 @@ class HiddenEntries(NamedTuple):
         v = self.values
         return float(np.median(deviations(v, np.full_like(v, v.mean()), loss, floor)))
 
-    def _scales(self, measured: Array, loss: Divergence, floor: float) -> Array:
+    def _scales(self, measured: Array, loss: Divergence, least: float) -> Array:
         """Return the noise scale at each hidden entry."""
         v = self.values
-        least = _SMALLEST_SCALE * self.spread(loss, floor) or 1.0
         positive = measured[v != 0.0] if (v != 0.0).any() else measured
         common = max(MAD_TO_STANDARD_DEVIATION * float(np.median(positive)), least)
         scales = np.full(v.shape, common)
@@ -233,7 +237,9 @@ class HiddenCounts(NamedTuple):
         """Return 0: counts always have noise."""
         return 0.0
 
-    def row_losses(self, measured: Array, loss: Divergence, floor: float = 0.0) -> Array:
+    def row_losses(
+        self, measured: Array, loss: Divergence, floor: float = 0.0, accuracy: float = 0.0
+    ) -> Array:
         """Return the losses as they are: those of counts have their own scale."""
         return measured
 

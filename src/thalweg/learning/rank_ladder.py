@@ -52,7 +52,8 @@ class Trial(NamedTuple):
 class RankTrials:
     """Fits to the entries that are not hidden, with any number of components.
 
-    A subclass implements :meth:`fit`; ``hidden`` and ``floor`` describe the hidden entries.
+    A subclass implements :meth:`fit`; ``hidden`` and ``floor`` describe the hidden entries, and
+    ``accuracy`` is that of the fits, as a share of the spread of the data.
 
     Examples
     --------
@@ -64,6 +65,7 @@ class RankTrials:
 
     hidden: HiddenEntries | HiddenCounts
     floor: float = 0.0
+    accuracy: float = 1e-3
 
     def fit(self, rank: int, below: Trial | None) -> Trial:
         """Return a fit, from one with fewer components if there is one."""
@@ -99,7 +101,7 @@ def climb(trials: RankTrials, first: int, last: int) -> RankEvidence:
         found[rank] = trial
         ranks = sorted(measured)
         stacked = np.stack([measured[k] for k in ranks])
-        rows = trials.hidden.row_losses(stacked, trial.loss, trials.floor)
+        rows = trials.hidden.row_losses(stacked, trial.loss, trials.floor, trials.accuracy)
         return RankEvidence.of(ranks, rows, trials.hidden.counts)
 
     evidence = _ladder(attempt, first, last)
@@ -113,23 +115,39 @@ def climb(trials: RankTrials, first: int, last: int) -> RankEvidence:
 def _converged(trials: RankTrials, rank: int, trial: Trial) -> tuple[Trial, Array]:
     """Return a fit and its deviations; one that leaves little of the data is continued.
 
-    There the deviations of a short fit are how far it has converged, not the noise.
+    There the deviations of a short fit are how far it has converged, not the noise. A robust fit
+    may also have kept entries as outliers that the rank below could not explain: a fit that begins
+    anew replaces it if it is closer.
     """
     hidden, floor = trials.hidden, trials.floor
     measured = hidden.measure(trial.W, trial.H, trial.loss, floor)
     limit = _CLEAN_SHARE * hidden.spread(trial.loss, floor)
+    if np.median(measured) <= limit:
+        trial, measured = _nearer(trials, trials.fit(rank, None), trial, LARGEST_RESIDUAL * limit)
     for _ in range(_MAX_CONTINUATIONS):
         median = float(np.median(measured))
         if median > limit:
             break
         cap, longer = LARGEST_RESIDUAL * median, trials.fit(rank, trial)
         further = hidden.measure(longer.W, longer.H, longer.loss, floor)
-        before, after = (np.square(np.minimum(one, cap)).mean() for one in (measured, further))
+        before, after = (_capped_mean(one, cap) for one in (measured, further))
         if after < before:
             trial, measured = longer, further
         if after > _CONTINUATION_GAIN * before:
             break
     return trial, measured
+
+
+def _nearer(trials: RankTrials, one: Trial, other: Trial, cap: float) -> tuple[Trial, Array]:
+    """Return the fit with the smaller deviations, and these."""
+    pairs = [
+        (fit, trials.hidden.measure(fit.W, fit.H, fit.loss, trials.floor)) for fit in (one, other)
+    ]
+    return min(pairs, key=lambda pair: _capped_mean(pair[1], cap))
+
+
+def _capped_mean(measured: Array, cap: float) -> float:
+    return float(np.square(np.minimum(measured, cap)).mean())
 
 
 def _ladder(attempt: Callable[[int], RankEvidence], first: int, last: int) -> RankEvidence:
