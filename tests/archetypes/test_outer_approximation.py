@@ -9,7 +9,8 @@ import pytest
 
 from thalweg.archetypes import DataMatrix, master_problem as master_module
 from thalweg.archetypes.initialisation import successive_projections
-from thalweg.archetypes.outer_approximation import OuterApproximation, largest_norm
+from thalweg.archetypes.outer_approximation import OuterApproximation
+from thalweg.archetypes.support_value import SupportFunction
 
 K, N, M = 2, 4, 5
 
@@ -33,10 +34,10 @@ def oracle(X: Any, Y: Any, anchors: Any = None) -> float:
 def test_value_is_that_of_cvxpy(rows: DataMatrix, anchored: bool) -> None:
     rng = np.random.default_rng(0)
     anchors = successive_projections(rows, K) if anchored else None
-    solver = OuterApproximation(K, anchors, gap=1e-5)
+    function = SupportFunction(rows, K, anchors, gap=1e-5)
     for draw in range(6):
         Y = rng.random((K, N)) if draw % 2 else (rng.random((K, N)) < 0.5).astype(float)
-        value = solver.value(rows, Y)
+        value = function.value(Y)
         F = oracle(rows.X, Y, anchors)
         assert value.lower.sum() - 1e-6 <= F <= value.upper.sum() + 1e-6
         assert value.upper.sum() == pytest.approx(F, abs=2e-3)
@@ -47,19 +48,19 @@ def test_slopes_are_subgradients(rows: DataMatrix) -> None:
     """Proposition 4 by sampled inequalities, also for inexact values of F."""
     rng = np.random.default_rng(1)
     for gap in (1e-5, 10.0):
-        solver = OuterApproximation(K, gap=gap)
+        function = SupportFunction(rows, K, gap=gap)
         for _ in range(5):
             Y0, others = rng.random((K, N)), rng.random((8, K, N))
-            value = solver.value(rows, Y0)
+            value = function.value(Y0)
             for Y in others:
                 bound = value.lower.sum() + np.vdot(value.slope, Y - Y0)
                 assert oracle(rows.X, Y) >= bound - 1e-6
 
 
 def brute_force(rows: DataMatrix, nonzeros: int) -> float:
-    solver = OuterApproximation(K, gap=1e-5)
+    function = SupportFunction(rows, K, gap=1e-5)
     supports = (np.reshape(Y, (K, N)).astype(float) for Y in product((0, 1), repeat=K * N))
-    return min(float(solver.value(rows, Y).upper.sum()) for Y in supports if Y.sum() == nonzeros)
+    return min(float(function.value(Y).upper.sum()) for Y in supports if Y.sum() == nonzeros)
 
 
 @pytest.mark.parametrize("nonzeros", [3, 5])
@@ -96,8 +97,10 @@ def test_the_optimum_repeats_a_row_and_anchors_do_not() -> None:
 
 def test_bounds_on_entries_are_tighter_than_the_paper_s(rows: DataMatrix) -> None:
     found = OuterApproximation(K).run(rows, 4)
-    assert np.linalg.norm(found.state.H) <= largest_norm(rows, K)
-    assert rows.X.max() < 0.3 * largest_norm(rows, K)
+    norms = np.linalg.norm(rows.X, axis=1)
+    printed = np.sqrt(K) * (norms.max() + np.sqrt(K) * norms.min())  # sqrt(b), Proposition 3
+    assert np.linalg.norm(found.state.H) <= printed
+    assert rows.X.max() < 0.3 * printed
 
 
 def test_the_time_limit_is_kept(rows: DataMatrix) -> None:

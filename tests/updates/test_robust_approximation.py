@@ -26,7 +26,8 @@ from thalweg.prox.orthant import Orthant
 from thalweg.prox.simplex import Simplex
 from thalweg.solvers.block_coordinate import BlockCoordinate
 from thalweg.updates import DictionaryUpdate
-from thalweg.updates.robust_approximation import Buffer, RobustApproximation, diameter, step_factor
+from thalweg.updates._bounded_set import diameter
+from thalweg.updates.robust_approximation import Buffer, RobustApproximation, step_factor
 
 Array = Any
 F, K, N = 9, 4, 15

@@ -10,7 +10,7 @@ from thalweg._typing import Array, Indices
 from thalweg.archetypes.block_descent import nearest_sparse
 
 if TYPE_CHECKING:
-    from thalweg.archetypes.outer_approximation import SupportValue
+    from thalweg.archetypes.support_value import SupportValue
 
 __all__ = ["Master"]
 
@@ -50,7 +50,7 @@ class Master:
     --------
     >>> import numpy as np
     >>> from thalweg.archetypes.master_problem import Master
-    >>> from thalweg.archetypes.outer_approximation import SupportValue
+    >>> from thalweg.archetypes.support_value import SupportValue
     >>> master = Master(1, 3, nonzeros=2, alike=False)
     >>> slope = np.array([[-1.0, -3.0, -2.0]])
     >>> master.cut(np.zeros((1, 3)), SupportValue(np.full(1, 5.0), np.full(1, 5.0), slope, slope))

@@ -15,7 +15,15 @@ from thalweg.divergences.mahalanobis import Mahalanobis
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Codes
 from thalweg.encoders._iteration import encode_divergence_chunks
-from thalweg.encoders.columns import take_columns, times
+from thalweg.encoders._subgradient_steps import (
+    Point,
+    armijo_step,
+    constant_step,
+    inverse,
+    largest_curvature,
+    polyak_step,
+)
+from thalweg.encoders.columns import take_columns
 from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
@@ -27,19 +35,13 @@ Rule = Literal["auto", "armijo", "constant", "polyak"]
 
 # Losses whose curvature is largest at an exact fit.
 _BOUNDED_CURVATURE = (Huber, Mahalanobis, SquaredL2)
-# Armijo's rule, [D] Algorithm 3: share of the predicted decrease, factor between two trial steps,
-# number of reductions.
-_ARMIJO_SHARE, _STEP_FACTOR, _MAX_REDUCTIONS = 0.01, 0.1, 10
-# First trial step, in units of the inverse of a bound on the curvature.
-_FIRST_STEP = 10.0
 # A sample stops when a step decreases its objective by less than this multiple of tol times it: the
 # decrease of all further steps is assumed to be at most 10 times that of the last.
 _STEP_TOL_SHARE = 0.1
-# Iterations of the power method for the largest eigenvalue, and smallest entry of its vector
-# relative to the largest.
-_POWER_ITERATIONS, _MIN_POWER_ENTRY = 8, 1e-3
 # A decrease below this share of the initial objective counts as 0.
 _NEGLIGIBLE_SHARE = 1e-12
+# Iterations of the power method that bounds a constant curvature; any number gives a bound.
+_POWER_ITERATIONS = 8
 # Polyak's rule: decrease, as a share of delta, that resets the counter of steps without progress,
 # and number of such steps after which delta is halved.
 _PROGRESS_SHARE, _PATIENCE = 0.01, 100
@@ -129,21 +131,23 @@ class Subgradient:
             )
         return self.step
 
-    def _start(self, problem: DivergenceProblem, H: Array) -> "_Point":
+    def _start(self, problem: DivergenceProblem, H: Array) -> Point:
         """Return the initial point, with the bounds and the constant step of each sample."""
         level = problem.start()[0]
         level = np.ones_like(level) if self.absolute else level
         limits = [self.low * level, self.high * level]
         if self._rule() == "constant":  # [D] V-C, beta = 1 / L
-            largest = _largest(problem, problem.curvature(problem.V, np.inf), _POWER_ITERATIONS)
-            limits.append(np.broadcast_to(_inverse(largest), level.shape))
+            largest = largest_curvature(
+                problem, problem.curvature(problem.V, np.inf), _POWER_ITERATIONS
+            )
+            limits.append(np.broadcast_to(inverse(largest), level.shape))
         empty = np.empty(0, H.dtype)
-        return _Point(problem, H, empty, empty, np.array(limits, H.dtype)).at(H)
+        return Point(problem, H, empty, empty, np.array(limits, H.dtype)).at(H)
 
     def _descend(self, problem: DivergenceProblem, H: Array) -> Codes:
         point = self._start(problem, H)
-        armijo = partial(_armijo, trial=1.0 if self.absolute else None)
-        advance = _constant if self._rule() == "constant" else armijo
+        armijo = partial(armijo_step, trial=1.0 if self.absolute else None)
+        advance = constant_step if self._rule() == "constant" else armijo
         result, alive = point.H.copy(order="F"), np.arange(H.shape[1])
         solved = np.zeros(alive.size, dtype=np.bool_)
         negligible = _NEGLIGIBLE_SHARE * point.value
@@ -166,7 +170,7 @@ class Subgradient:
         solved = np.zeros(alive.size, dtype=np.bool_)
         target = _Target.below(point.value)
         for _ in range(self.max_iter):
-            point, stationary = _polyak_step(point, target.reference - target.delta)
+            point, stationary = polyak_step(point, target.reference - target.delta)
             better = point.value < target.best
             result.T[alive[better]] = point.H.T[better]
             target, stalled = target.after(point.value)
@@ -213,97 +217,3 @@ class _Target(NamedTuple):
     def take(self, columns: Indices) -> "_Target":
         """Return the targets of the selected samples."""
         return _Target(*(number[columns] for number in self))
-
-
-class _Point(NamedTuple):
-    """Codes, model and objective; ``limits`` holds the bounds and, if constant, the step."""
-
-    problem: DivergenceProblem
-    H: Array
-    P: Array
-    value: Array
-    limits: Array
-
-    def at(self, H: Array) -> "_Point":
-        """Return the point at the projection of H onto the box."""
-        H = np.clip(H, self.limits[0], self.limits[1])
-        P = self.problem.model(H)
-        return self._replace(H=H, P=P, value=self.problem.value(P, H))
-
-    def slope(self) -> Array:
-        """Return a subgradient in the codes."""
-        slope = times(self.problem.W.T, self.problem.grad(self.P))
-        slope += slope.dtype.type(self.problem.l1)
-        return slope + slope.dtype.type(self.problem.l2) * self.H if self.problem.l2 else slope
-
-    def take(self, columns: Indices) -> "_Point":
-        """Return the selected samples."""
-        parts = (take_columns(X, columns) for X in (self.H, self.P, self.value, self.limits))
-        return _Point(self.problem.take(columns), *parts)
-
-
-def _constant(point: _Point) -> _Point:
-    """Return the point after a step of constant size, [D] (12)."""
-    return point.at(point.H - point.limits[2] * point.slope())
-
-
-def _armijo(point: _Point, trial: float | None = None) -> _Point:
-    """Return the point after a step that satisfies Armijo's condition.
-
-    [D] Algorithm 3 tests the point before its projection; that may be negative, with a loss of
-    NaN, which passes. Here the projected point is tested. By default the first trial step follows
-    from the curvature.
-    """
-    slope = point.slope()
-    step = np.full_like(point.value, trial) if trial is not None else _first_trial(point)
-    for _ in range(_MAX_REDUCTIONS + 1):
-        tried = point.at(point.H - step * slope)
-        predicted = np.einsum("kb,kb->b", slope, tried.H - point.H)
-        failed = ~(tried.value <= point.value + _ARMIJO_SHARE * predicted)
-        if not failed.any():
-            return tried
-        step[failed] *= _STEP_FACTOR
-    return tried.at(np.where(failed, point.H, tried.H))
-
-
-def _first_trial(point: _Point) -> Array:
-    """Return a first trial step for each sample, rather too large than too small."""
-    curvature = point.problem.curvature(point.P, np.inf)
-    curvature = np.where(point.limits[1] > 0.0, curvature, 0.0)  # infinite for some zero samples
-    first = _FIRST_STEP * _inverse(_largest(point.problem, curvature, iterations=1))
-    return np.broadcast_to(first, point.value.shape).copy()
-
-
-def _polyak_step(point: _Point, target: Array) -> tuple[_Point, Mask]:
-    """Return the point after a step that reaches the target value if the loss is linear.
-
-    Codes at a bound that the step would leave do not move. The second result is True for samples
-    of which no code moves.
-    """
-    slope = point.slope()
-    room = np.where(slope > 0.0, point.H - point.limits[0], point.limits[1] - point.H)
-    slope[room <= 0.0] = 0.0
-    size = np.einsum("kb,kb->b", slope, slope)
-    return point.at(point.H - (point.value - target) * _inverse(size) * slope), size == 0.0
-
-
-def _largest(problem: DivergenceProblem, curvature: Array, iterations: int) -> Array:
-    """Return an upper bound of the largest eigenvalue of W' diag(c) W + l2 I for each sample.
-
-    For a nonnegative matrix G and any x > 0 the largest eigenvalue is at most max_k (G x)_k / x_k
-    (Collatz and Wielandt); the power method tightens the bound.
-    """
-    W, l2 = problem.W, problem.W.dtype.type(problem.l2)
-    x = np.ones((W.shape[1], curvature.shape[1]), W.dtype)
-    bound: Array = np.full(x.shape[1], np.inf, W.dtype)
-    for _ in range(iterations):
-        y = times(W.T, curvature * times(W, x)) + l2 * x
-        bound = np.minimum(bound, np.max(y / x, axis=0))
-        x = np.maximum(y * _inverse(y.max(axis=0)), _MIN_POWER_ENTRY)
-    return bound
-
-
-def _inverse(x: Array) -> Array:
-    """Return 1 / x, and 0 where x is 0."""
-    inverse: Array = np.divide(1.0, x, out=np.zeros_like(x), where=x > 0.0)
-    return inverse

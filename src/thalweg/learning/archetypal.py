@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg._typing import Array, Mask
-from thalweg.archetypes import DataMatrix, Point, Problem, State
+from thalweg.archetypes import DataMatrix, Point, Problem
 from thalweg.archetypes.block_descent import Descent, DescentResult
 from thalweg.archetypes.certificate import Certificate
 from thalweg.archetypes.constrained_problem import ConstrainedResult, solve_constrained
@@ -17,64 +17,17 @@ from thalweg.archetypes.continuation import Continuation, PathPoint
 from thalweg.archetypes.initialisation import from_archetypes
 from thalweg.archetypes.local_search import LocalSearch
 from thalweg.archetypes.support_relaxation import relax_support
+from thalweg.learning.archetypal_fit import ArchetypalFit
 from thalweg.learning.archetypal_init import InitialState, auto_inits, impute, initial_state
 from thalweg.solvers import Status
 
-__all__ = ["ArchetypalFit", "ArchetypalLearner"]
+__all__ = ["ArchetypalLearner"]
 
 # Number of the best solutions whose support is relaxed.
 # benchmark: archetypes
 _N_RELAXED = 3
 
 Callback = Callable[[Point], None]
-
-
-class ArchetypalFit(NamedTuple):
-    """The archetypes of a fit, and how they were found.
-
-    Attributes
-    ----------
-    state : State
-        Archetypes H, codes W and hull weights T.
-    rows : DataMatrix
-        The data, with missing entries imputed.
-    objective : float
-        Value of (17), or of (3) in the constrained form.
-    converged : bool
-        Whether the stopping criterion was met.
-    init : str
-        The initialisation that led to the lowest objective.
-    init_objectives : dict of str to float
-        The objective of each initialisation.
-    path : tuple of PathPoint
-        The solution for each weight, and after each relaxation; empty in the constrained form.
-    stationarity : float
-        Norm of a further step on H, relative to that of H; NaN in the constrained form.
-    constrained : ConstrainedResult or None
-        Feasibility and distances; None in the penalised form.
-    certificate : Certificate or None
-        Only for ``init="mip"`` and data without missing entries.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.archetypes import DataMatrix
-    >>> from thalweg.learning.archetypal import ArchetypalLearner
-    >>> learner = ArchetypalLearner(n_components=2, init="projections")
-    >>> learner.run(DataMatrix.of(np.eye(3)), None, np.random.default_rng(0)).init
-    'projections'
-    """
-
-    state: State
-    rows: DataMatrix
-    objective: float
-    converged: bool
-    init: str
-    init_objectives: dict[str, float]
-    path: tuple[PathPoint, ...] = ()
-    stationarity: float = float("nan")
-    constrained: ConstrainedResult | None = None
-    certificate: Certificate | None = None
 
 
 class _Solution(NamedTuple):

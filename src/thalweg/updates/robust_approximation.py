@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import cos, pi, sqrt
+from math import cos, pi
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -17,8 +17,9 @@ from thalweg.encoders.divergence_problem import DivergenceProblem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.simplex import Simplex
+from thalweg.updates._bounded_set import border_of, diameter, native_sets
 
-__all__ = ["Buffer", "RobustApproximation", "diameter", "step_factor"]
+__all__ = ["Buffer", "RobustApproximation", "step_factor"]
 
 # Initial factor theta of the step sizes, in units of the diameter of C: [R] statement 5.
 _INITIAL_THETA = 0.1
@@ -126,7 +127,7 @@ class RobustApproximation:
 
     def __post_init__(self) -> None:
         _exponent(self.loss)
-        _border(self.constraint)
+        border_of(self.constraint)
 
     def init(self, W: Array) -> Buffer:
         """Return an empty buffer."""
@@ -182,7 +183,7 @@ class RobustApproximation:
             average,
             seed,
             float(state.bound),
-            _atom_sets(self.constraint, W),
+            native_sets(self.constraint, W),
             self._settings(W, state),
         )
         return average.T, state._replace(bound=np.asarray(bound), seed=seed)
@@ -248,46 +249,10 @@ def step_factor(window: int, horizon: int | None) -> float:
     return _INITIAL_THETA * cos(pi * (window - 1) / (2 * horizon)) if window <= horizon else 0.0
 
 
-def diameter(constraint: Prox, n_rows: int, n_columns: int, frozen: int = 0) -> float:
-    """Return the diameter of the set of matrices whose free columns are in the constraint set.
-
-    [R] prints sqrt(2) r for r columns in the simplex; a product of r sets has sqrt(r) times the
-    diameter of one.
-
-    Examples
-    --------
-    >>> from thalweg.prox.simplex import Simplex
-    >>> from thalweg.updates.robust_approximation import diameter
-    >>> round(diameter(Simplex(), n_rows=5, n_columns=8), 9)
-    4.0
-    """
-    (l1, l2, _), bounds = _border(constraint)
-    if bounds:
-        lower, upper = (_entries(b, n_rows, n_columns)[:, frozen:] for b in bounds)
-        return float(np.linalg.norm(np.subtract(upper, lower, dtype=np.float64)))
-    # The distance between the multiples of two unit vectors on the boundary.
-    return sqrt(n_columns - frozen) * sqrt(2.0) * 2.0 / (l1 + sqrt(l1**2 + 2.0 * l2))
-
-
 def _latest(parts: list[Array], size: int | None) -> Array:
     """Return a copy of the last rows of consecutive parts."""
     joined: Array = np.concatenate(parts)
     return joined if size is None or len(joined) <= size else joined[-size:].copy()
-
-
-def _atom_sets(constraint: Prox, W: Array) -> _native.ElasticNetSet | tuple[Array, Array]:
-    """Return the set of each column of W, or the lower and upper bounds of W'."""
-    (l1, l2, equality), bounds = _border(constraint)
-    if bounds is None:
-        return _native.ElasticNetSet(l1=l1, l2=l2, equality=equality)
-    lower, upper = (np.array(_entries(b, *W.shape).T, W.dtype, order="C") for b in bounds)
-    return lower, upper
-
-
-def _entries(bound: Array, n_rows: int, n_columns: int) -> Array:
-    """Broadcast a bound (a number, one per row, or one per entry) to all entries."""
-    wide = bound if bound.ndim == 2 else bound.reshape(-1, 1)
-    return np.broadcast_to(wide, (n_rows, n_columns))
 
 
 def _exponent(loss: Divergence) -> float:
@@ -298,17 +263,3 @@ def _exponent(loss: Divergence) -> float:
             f"{loss!r}. OnlineNMF accepts other losses."
         )
     return float(exponent)
-
-
-def _border(constraint: Prox) -> tuple[tuple[float, float, bool], tuple[Array, Array] | None]:
-    """Return the weights of the sum and of the squares that bound a set, or entrywise bounds."""
-    border = getattr(constraint, "border", None)
-    if border is not None:
-        return border, None
-    bounds = [np.asarray(getattr(constraint, side, np.inf)) for side in ("lower", "upper")]
-    if not all(np.isfinite(b).all() for b in bounds):
-        raise ParameterError(
-            f"constraint must be a bounded set, got {constraint!r}. Use a simplex, an l1, l2 or "
-            "elastic-net ball, or a finite box."
-        )
-    return (0.0, 0.0, False), (bounds[0], bounds[1])
