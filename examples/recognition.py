@@ -45,11 +45,20 @@ INK = "#222a33"
 
 
 class Score(NamedTuple):
-    """Accuracy: mean and standard deviation over trials, and the total time in seconds."""
+    """The accuracy of each trial, and the total time in seconds."""
 
-    mean: float
-    deviation: float
+    shares: tuple[float, ...]
     seconds: float
+
+    @property
+    def mean(self) -> float:
+        """Mean accuracy over the trials."""
+        return float(np.mean(self.shares))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the accuracy over the trials."""
+        return float(np.std(self.shares))
 
 
 def load(path: Path) -> tuple[Any, Any]:
@@ -79,18 +88,25 @@ def accuracy(components: Any, X: Any, labels: Any, training: Any) -> float:
 def recognise(
     X: Any, labels: Any, method: str, rank: int, n_training: int, trials: int = TRIALS
 ) -> Score:
-    """Return the accuracy of a method: learn components, classify the other images."""
-    shares, begin = [], time.perf_counter()
-    for trial in range(trials):
-        rng = np.random.default_rng([trial, n_training])
-        chosen = split(labels, n_training, rng)
-        model = METHODS[method](rank, int(chosen.sum()))
-        if method != "PCA":
-            first = rng.random((rank, X.shape[1]))
-            first /= first.sum(axis=1, keepdims=True)  # on the simplex, the same for all methods
-            model.set_params(epochs=EPOCHS, init=first, random_state=trial)
-        shares.append(accuracy(model.fit(X[chosen]).components_, X, labels, chosen))
-    return Score(float(np.mean(shares)), float(np.std(shares)), time.perf_counter() - begin)
+    """Return the accuracy of a method in all trials."""
+    begin = time.perf_counter()
+    shares = tuple(once(X, labels, method, rank, n_training, trial) for trial in range(trials))
+    return Score(shares, time.perf_counter() - begin)
+
+
+def once(X: Any, labels: Any, method: str, rank: int, n_training: int, trial: int) -> float:
+    """Return the accuracy of a method: learn components, classify the other images.
+
+    All methods have the same training images and initial components in a trial.
+    """
+    rng = np.random.default_rng([trial, n_training])
+    chosen = split(labels, n_training, rng)
+    model = METHODS[method](rank, int(chosen.sum()))
+    if method != "PCA":
+        first = rng.random((rank, X.shape[1]))
+        first /= first.sum(axis=1, keepdims=True)  # on the simplex
+        model.set_params(epochs=EPOCHS, init=first, random_state=trial)
+    return accuracy(model.fit(X[chosen]).components_, X, labels, chosen)
 
 
 def by_pixels(X: Any, labels: Any, n_training: int, trials: int = TRIALS) -> Score:
@@ -98,8 +114,7 @@ def by_pixels(X: Any, labels: Any, n_training: int, trials: int = TRIALS) -> Sco
     masks = (
         split(labels, n_training, np.random.default_rng([t, n_training])) for t in range(trials)
     )
-    shares = [accuracy(np.eye(X.shape[1]), X, labels, mask) for mask in masks]
-    return Score(float(np.mean(shares)), float(np.std(shares)), 0.0)
+    return Score(tuple(accuracy(np.eye(X.shape[1]), X, labels, mask) for mask in masks), 0.0)
 
 
 def draw(scores: dict[tuple[int, str, int], Score], raw: dict[int, Score], picture: Path) -> None:

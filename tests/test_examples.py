@@ -276,7 +276,7 @@ def test_people_of_their_own_parts_are_recognised(tmp_path):
         for rank in (4, 6)
     }
     assert all(scores[3, name, 6].mean > 0.9 for name in recognition.METHODS)
-    recognition.draw(scores, {3: recognition.Score(1.0, 0.0, 0.0)}, tmp_path / "r.png")
+    recognition.draw(scores, {3: recognition.Score((1.0,), 0.0)}, tmp_path / "r.png")
     assert is_picture(tmp_path / "r.png")
 
 

@@ -38,7 +38,7 @@ def unmoved(findings: Any, result: Any) -> set[str]:
         other = changed(result, rng, SHARES[attempt % len(SHARES)])
         try:
             found = findings(other)
-        except (ArithmeticError, LookupError, TypeError, ValueError):
+        except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError):
             continue  # a value that names a part of the result was changed
         left &= {finding.sentence for finding in found if finding.holds}
     return left
