@@ -77,6 +77,41 @@ def factor_codes(
     return mean, np.array([blocks[t, :, t] for t in range(N)]), np.array(lagged), _log_normal(y, S)
 
 
+def filter_rows(
+    Y: Array, weights: Array, steps: Array, factors: Any, local: Any, threshold: float
+) -> tuple[Array, Array, Array]:
+    """Return low-rank parts, deviations and variances of rows, from stationary processes on."""
+    (W, noise, phi), (rho, size, error, initial) = factors, local
+    m, P = np.zeros(len(phi)), np.eye(len(phi))
+    mean, spread = np.zeros(len(W)), np.where(rho < 1.0, size, initial)
+    found = []
+    for y, w, step in zip(Y, weights, steps, strict=True):
+        a, b = phi**step, rho**step
+        m, P = a * m, np.outer(a, a) * P + np.diag(1.0 - a**2)
+        mean, spread = b * mean, b**2 * spread + np.where(rho < 1.0, 1.0 - b**2, step) * size
+        used = w.copy()
+        for _ in range(3):
+            C = np.linalg.inv(np.linalg.inv(P) + (W.T * (used / noise)) @ W)
+            h = C @ (np.linalg.inv(P) @ m + W.T @ (used / noise * y))
+            v = np.einsum("fk,kl,fl->f", W, C, W)
+            kept = 1.0 - used * v / noise
+            before = used
+            used = w * _outlier_weight(((y - W @ h) / kept) ** 2 / (v / kept + noise), threshold)
+            if (used == before).all():
+                break
+        m, P = h, C
+        innovation = y - W @ h - mean
+        precision = w * _outlier_weight(innovation**2 / (spread + error), threshold) / error
+        after = 1.0 / (1.0 / spread + precision)
+        mean, spread = mean + after * precision * innovation, after
+        found.append((W @ h, mean, v + spread))
+    return tuple(np.array(part) for part in zip(*found, strict=True))
+
+
+def _outlier_weight(square: Array, threshold: float) -> Array:
+    return np.minimum(1.0, threshold**2 / np.maximum(square, 1e-300)) ** 2
+
+
 def learn_local(y: Array, weights: Array, steps: Array) -> float:
     """Return the largest log-likelihood of a series over a grid of phi and noise / variance."""
     times, seen = np.append(0.0, np.cumsum(steps)), weights > 0

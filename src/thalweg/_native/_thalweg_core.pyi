@@ -1842,6 +1842,59 @@ def factor_codes(
     series are Y, weights and steps; parameters are loadings, noise and phi; found are mean, covariance and lagged.
     """
 
+def filter_rows(
+    series: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ],
+    factors: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ],
+    parameters: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[
+            NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ],
+    threshold: float,
+    last: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None,), order="C", device="cpu")],
+    ],
+    found: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    ],
+) -> None:
+    """
+    Filter rows from the moments of the row before, which become those of the last row.
+
+    series are Y, weights and steps; factors are loadings, noise and phi; parameters those of the deviations; found are low-rank part, deviations, and variances of the sum.
+    """
+
 def learn_phi(
     moments: tuple[
         Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],

@@ -111,7 +111,7 @@ def _later(table: Table, rows: Rows, model: Any, steps: int) -> list[str] | None
     """Return the times of the forecast in the format of the table; None without times."""
     if table.time is None or rows.labels is None or rows.seconds is None:
         return None
-    state, form = model.timed_fills_.forecaster, table.time.format
+    state, form = model.timed_fills_.forecasts.state, table.time.format
     times = state.last.time + np.arange(1, steps + 1) * state.step
     return [form.text(float(time), rows.labels[-1]) for time in times]
 

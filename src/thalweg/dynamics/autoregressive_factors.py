@@ -13,6 +13,7 @@ from thalweg.dynamics.factor_chain import CodeMoments, FactorParameters
 from thalweg.dynamics.factor_learning import improve_factors, initial_factors
 from thalweg.dynamics.local_learning import initial_parameters, learn_local
 from thalweg.dynamics.local_processes import LocalMoments, LocalParameters
+from thalweg.dynamics.row_filter import Filtered, filter_rows
 from thalweg.dynamics.seasons import fit_season, harmonics
 from thalweg.errors import ParameterError
 
@@ -145,6 +146,10 @@ class AutoregressiveFactors:
         own = last.local_mean[None], last.local_variance[None]
         ahead = np.asarray(times, np.float64) - last.time
         return self._ahead(state, np.asarray(times), ahead, codes, own)
+
+    def filter(self, state: DynamicState, X: Array, times: Array) -> Filtered:
+        """Return rows that follow the last one, each given the rows up to it."""
+        return filter_rows(state, X, times, self.periods, self.threshold)
 
     def hindcast(
         self, state: DynamicState, X: Array, times: Array, ahead: Sequence[int], most: int

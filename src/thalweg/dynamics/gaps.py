@@ -4,7 +4,7 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 
-__all__ = ["gap_lengths", "gap_starts", "hide_like_gaps"]
+__all__ = ["gap_ages", "gap_lengths", "gap_starts", "hide_like_gaps"]
 
 # Largest share of the observed entries to hide, and the share in a table without gaps: enough to
 # estimate errors, and few enough not to change the fit.
@@ -71,6 +71,30 @@ def gap_starts(missing: Mask) -> Array:
     before = np.vstack([np.zeros((1, missing.shape[1]), np.bool_), missing[:-1]])
     rows = np.arange(len(missing))[:, None]
     return np.asarray(np.maximum.accumulate(np.where(missing & ~before, rows, 0), axis=0))
+
+
+def gap_ages(missing: Mask) -> Array:
+    """Return the number of rows since each missing entry was last observed, 0 elsewhere.
+
+    Parameters
+    ----------
+    missing : boolean array of shape (N, F)
+        Missing entries.
+
+    Returns
+    -------
+    integer array of shape (N, F)
+        Numbers of rows; those of gaps at the begin count from the first row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.dynamics.gaps import gap_ages
+    >>> gap_ages(np.array([[1, 1, 0, 1]], bool).T).ravel()
+    array([1, 2, 0, 1])
+    """
+    ages = np.arange(len(missing))[:, None] - gap_starts(missing) + 1
+    return np.asarray(np.where(missing, ages, 0))
 
 
 def hide_like_gaps(missing: Mask, rng: np.random.Generator) -> Mask:

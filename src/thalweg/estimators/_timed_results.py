@@ -6,10 +6,11 @@ import numpy as np
 
 from thalweg._checks import check_count
 from thalweg._typing import Array
-from thalweg.dynamics.gaps import gap_lengths
+from thalweg.dynamics import Expected
+from thalweg.dynamics.calibration import Calibration
 from thalweg.errors import ParameterError
 from thalweg.estimators._times import check_times
-from thalweg.learning.timed_fills import TimedFills
+from thalweg.learning.forecasts import Forecasts
 
 __all__ = ["Bounds", "fill_results", "forecast_results", "forecast_times"]
 
@@ -27,16 +28,19 @@ class Bounds(NamedTuple):
 
 def fill_results(
     rows: Array,
-    expected: Any,
-    fills: TimedFills,
+    expected: Expected,
+    calibration: Calibration,
+    lengths: Array,
     bounds: Bounds,
     *,
     return_std: bool,
     level: float | None,
 ) -> Any:
-    """Return the table with filled gaps, then standard errors and intervals where asked for."""
+    """Return the table with filled gaps, then standard errors and intervals where asked for.
+
+    The calibration is by lengths of gaps.
+    """
     gaps = np.isnan(rows)
-    lengths, calibration = gap_lengths(gaps), fills.choice.calibration
     results = [np.where(gaps, bounds.clip(expected.mean), rows)]
     if return_std:
         results.append(np.where(gaps, expected.std * calibration.std_factor(lengths), 0.0))
@@ -49,7 +53,7 @@ def fill_results(
 
 def forecast_results(
     times: Array,
-    fills: TimedFills,
+    forecasts: Forecasts,
     bounds: Bounds,
     dtype: Any,
     *,
@@ -57,12 +61,12 @@ def forecast_results(
     level: float | None,
 ) -> Any:
     """Return expected rows, then standard deviations and intervals where asked for."""
-    found = fills.forecast(times)
+    found = forecasts.expected(times)
     results = [bounds.clip(found.mean)]
     if return_std:
         results.append(found.std)
     if level is not None:
-        results += [bounds.clip(end) for end in fills.forecast_interval(times, level)]
+        results += [bounds.clip(end) for end in forecasts.interval(times, level)]
     return _one_or_all(results, dtype)
 
 

@@ -58,6 +58,7 @@ class Tracking(StreamFit, Alarms):
     init_samples: Any
     on_jump: Any
     center: bool
+    dynamics: Any = None
     orthonormal: bool
     epochs: Any
     random_state: Any
@@ -148,11 +149,15 @@ class Tracking(StreamFit, Alarms):
         array of shape (n_samples, n_features)
             X at observed entries, and the low-rank part at missing ones.
         """
+        self._learn_epochs(X, epochs)
+        return self.fill(X)
+
+    def _learn_epochs(self, X: Any, epochs: int) -> None:
+        """Learn from all of X in several epochs; jumps do not reset the basis."""
         count = check_count("epochs", epochs)
         self._fit(X, "note")
         for _ in range(count - 1):
             self._partial_fit(X, "note")
-        return self.fill(X)
 
     def _fit(self, X: Any, on_jump: Any) -> Self:
         epochs = check_count("epochs", self.epochs)
@@ -160,8 +165,9 @@ class Tracking(StreamFit, Alarms):
             X = check_data(self, X, reset=True)
             learner = self._learner(on_jump)
             self._initialise(learner, X)
+        learn = self._learn if self.dynamics is None else self._learn_in_time
         for _ in range(epochs):
-            self._learn(learner, X, X.shape[0] * epochs)
+            learn(learner, X, X.shape[0] * epochs)
         return self
 
     def _partial_fit(self, X: Any, on_jump: Any) -> Self:
@@ -173,7 +179,8 @@ class Tracking(StreamFit, Alarms):
                 X = check_data(self, X, reset=True)
                 learner = self._learner(on_jump)
                 self._initialise(learner, X)
-        self._learn(learner, X.astype(self.components_.dtype, copy=False), None)
+        learn = self._learn if self.dynamics is None else self._learn_in_time
+        learn(learner, X.astype(self.components_.dtype, copy=False), None)
         return self
 
     def _tracker(self) -> Any:
@@ -211,7 +218,7 @@ class Tracking(StreamFit, Alarms):
         """Check the parameters of the initial basis, and publish it."""
         K = 1 if is_auto(self.n_components) else check_count("n_components", self.n_components)
         F = X.shape[1]
-        for name in ("rank_evidence_", "mean_"):  # of an earlier fit
+        for name in ("rank_evidence_", "mean_", "filter_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if K > F:
             raise ParameterError(
@@ -238,6 +245,10 @@ class Tracking(StreamFit, Alarms):
                     self._publish(learner)
                     self.callback(self._progress(n_total))
         self._publish(learner)
+
+    def _learn_in_time(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
+        """Learn from validated rows, and filter them by a model in time."""
+        raise NotImplementedError
 
     def _progress(self, n_total: int | None) -> Progress:
         objective = self.state_.monitor.residual

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from thalweg.estimators._tracking import Tracking
+from thalweg.estimators._filtering import FilteringTracker
 from thalweg.learning.progress import Progress
 from thalweg.trackers.petrels_admm import PetrelsADMMTracker
 
 __all__ = ["PetrelsADMM"]
 
 
-class PetrelsADMM(Tracking):
+class PetrelsADMM(FilteringTracker):
     """Track a subspace through gaps and outliers: PETRELS-ADMM of [T].
 
     Codes h and outliers s of each sample minimise
@@ -65,6 +65,12 @@ class PetrelsADMM(Tracking):
     center : bool, default=False
         Whether the model has a robust mean of each feature, ``mean_``, estimated with the basis:
         X = mean_ + codes @ components_ + outliers.
+    dynamics : None, "auto" or Dynamics, default=None
+        Model in time, for rows at equal steps; rows of ``NaN`` stand for missing ones. Then
+        :meth:`transform` and :meth:`fill` use the rows before, fills have standard errors and
+        intervals, and :meth:`forecast` continues the stream. EM learns the parameters from the
+        latest rows. "auto" uses the past as much as it helps to fill hidden entries. None takes
+        rows for independent. :meth:`decompose` and p-values are those of the row alone.
     orthonormal : bool, default=False
         Whether ``components_`` are made orthonormal.
     epochs : int, default=1
@@ -90,6 +96,9 @@ class PetrelsADMM(Tracking):
         With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     noise_scale_ : float, or array of shape (n_features,)
         Standard deviation of the noise, common or of each feature.
+    filter_ : FilterState
+        With ``dynamics``: the latest rows, the model in time with the moments of the last row, and
+        the errors of hidden entries.
     state_ : NamedTuple
         State of the tracking: all that changes from sample to sample.
     drift_ : array
@@ -111,6 +120,20 @@ class PetrelsADMM(Tracking):
     >>> model = PetrelsADMM(2, random_state=0).fit(data.X)
     >>> metrics.sep(model.components_, data.basis_at(1999).T) < 1e-4
     True
+
+    The newest rows of sensors that vary slowly, filled from the past, and the rows that follow:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.cumsum(rng.normal(size=(900, 6)), axis=0)
+    >>> model = PetrelsADMM(2, dynamics="auto", random_state=0).fit(X[:890])
+    >>> gaps = X[890:].copy()
+    >>> gaps[:3, 0] = np.nan
+    >>> values, lower, upper = model.fill(gaps, interval=0.9)
+    >>> bool(np.abs(values - X[890:])[:3, 0].max() < 5)
+    True
+    >>> model.partial_fit(gaps).forecast(3).shape
+    (3, 6)
     """
 
     _tracker_class: ClassVar[type[Any]] = PetrelsADMMTracker
@@ -131,6 +154,7 @@ class PetrelsADMM(Tracking):
         init_samples: Any = "auto",
         on_jump: str = "reset",
         center: bool = False,
+        dynamics: Any = None,
         orthonormal: bool = False,
         epochs: int = 1,
         random_state: Any = None,
@@ -150,6 +174,7 @@ class PetrelsADMM(Tracking):
         self.init_samples = init_samples
         self.on_jump = on_jump
         self.center = center
+        self.dynamics = dynamics
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state

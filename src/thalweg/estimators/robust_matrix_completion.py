@@ -12,6 +12,7 @@ from thalweg._threads import few_threads
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed
 from thalweg.dynamics import Dynamics
+from thalweg.dynamics.gaps import gap_lengths
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
 from thalweg.estimators._completion import CompletionEstimator
@@ -250,7 +251,11 @@ class RobustMatrixCompletion(CompletionEstimator):
         fills: TimedFills = self.timed_fills_
         when = check_times(times_of(X, times), len(rows))
         found = fills.expected(rows, when, super().fill)
-        return fill_results(rows, found, fills, self._limits(), return_std=return_std, level=level)
+        calibration, lengths = fills.choice.calibration, gap_lengths(np.isnan(rows))
+        limits = self._limits()
+        return fill_results(
+            rows, found, calibration, lengths, limits, return_std=return_std, level=level
+        )
 
     def forecast(self, steps: Any, *, return_std: bool = False, interval: Any = None) -> Any:
         """Continue the table of the fit.
@@ -277,10 +282,10 @@ class RobustMatrixCompletion(CompletionEstimator):
             raise ParameterError(
                 "forecast needs dynamics, got dynamics=None. Set dynamics='auto' and fit again."
             )
-        fills, dtype = self.timed_fills_, self.components_.dtype
-        times = forecast_times(steps, fills.forecaster)
+        forecasts, dtype = self.timed_fills_.forecasts, self.components_.dtype
+        times = forecast_times(steps, forecasts.state)
         return forecast_results(
-            times, fills, self._limits(), dtype, return_std=return_std, level=level
+            times, forecasts, self._limits(), dtype, return_std=return_std, level=level
         )
 
     def _fit(self, X: Any, times: Any) -> tuple[Any, Completed]:

@@ -10,7 +10,7 @@ from thalweg.dynamics import Expected
 from thalweg.dynamics.calibration import length_classes
 from thalweg.learning.hidden_trials import MAX_ERROR, HiddenTrials, Trial, error_ratio
 
-__all__ = ["Blend", "blend_trials"]
+__all__ = ["Blend", "Mixture", "blend_trials", "mix"]
 
 # Models of a blend: each is fitted to the whole table.
 _MAX_MEMBERS = 3
@@ -91,22 +91,77 @@ def blend_trials(table: HiddenTrials, best: Trial) -> Blend:
     own = table.lengths[table.hidden]
     edges = length_classes(own)
     classes = np.searchsorted(edges, own, side="right") - 1
-    blend = Blend((best,), edges, np.ones((len(edges), 1)))
-    errors = _clipped(table, best)
-    while len(blend.members) < _MAX_MEMBERS:
-        found = [
-            (trial, *_mixed(errors, _clipped(table, trial), classes, len(edges)))
-            for trial in table.trials
-            if not any(trial is member for member in blend.members)
-        ]
-        if not found:
+    first = next(i for i, trial in enumerate(table.trials) if trial is best)
+    errors = [_clipped(table, trial) for trial in table.trials]
+    mixture = mix(errors, first, classes, len(edges))
+    members = tuple(table.trials[i] for i in mixture.members)
+    return Blend(members, edges, mixture.weights)
+
+
+class Mixture(NamedTuple):
+    """Members of a blend, their weights, and the errors of the blend.
+
+    Attributes
+    ----------
+    members : list of int
+        Numbers of the models.
+    weights : array of shape (n_classes, n_members)
+        Their weights in each class.
+    errors : array of shape (n_entries,)
+        Errors of the blend.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.blending import Mixture
+    >>> Mixture([0], np.ones((1, 1)), np.zeros(3)).members
+    [0]
+    """
+
+    members: list[int]
+    weights: Array
+    errors: Array
+
+
+def mix(errors: Sequence[Array], first: int, classes: Any, n_classes: int) -> Mixture:
+    """Return a model, and others while they make it better, with weights for each class.
+
+    Parameters
+    ----------
+    errors : sequence of arrays of shape (n_entries,)
+        Errors of each model.
+    first : int
+        Number of the first member.
+    classes : integer array of shape (n_entries,)
+        Class of each entry.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    Mixture
+        Members, weights and errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.learning.blending import mix
+    >>> errors = np.ones(500), -np.ones(500)
+    >>> mix(errors, 0, np.zeros(500, int), 1).weights.round(2)
+    array([[0.55, 0.45]])
+    """
+    found = Mixture([first], np.ones((n_classes, 1)), errors[first])
+    while len(found.members) < _MAX_MEMBERS:
+        others = [i for i in range(len(errors)) if i not in found.members]
+        pairs = [(i, *_mixed(found.errors, errors[i], classes, n_classes)) for i in others]
+        if not pairs:
             break
-        trial, mixed, w = min(found, key=lambda one: error_ratio(one[1], errors))
-        if not error_ratio(mixed, errors) < _REQUIRED_GAIN:
+        i, mixed, w = min(pairs, key=lambda pair: error_ratio(pair[1], found.errors))
+        if not error_ratio(mixed, found.errors) < _REQUIRED_GAIN:
             break
-        weights = np.column_stack([(1.0 - w)[:, None] * blend.weights, w])
-        blend, errors = Blend((*blend.members, trial), edges, weights), mixed
-    return blend
+        weights = np.column_stack([(1.0 - w)[:, None] * found.weights, w])
+        found = Mixture([*found.members, i], weights, mixed)
+    return found
 
 
 def _clipped(table: HiddenTrials, trial: Trial) -> Array:

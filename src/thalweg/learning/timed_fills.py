@@ -7,10 +7,9 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.dynamics import Expected
-from thalweg.dynamics.calibration import Calibration
 from thalweg.dynamics.gaps import gap_lengths
 from thalweg.learning.dynamic_completion import Choice
-from thalweg.learning.forecast_errors import forecast_errors
+from thalweg.learning.forecasts import Forecasts
 
 __all__ = ["TimedFills", "fit_fills"]
 
@@ -24,10 +23,8 @@ class TimedFills(NamedTuple):
         The models, and the errors of their fills.
     states : tuple
         Parameters of each member of the blend; None for one without time.
-    forecaster : NamedTuple
-        Parameters of the model of forecasts.
-    ahead : Calibration
-        Sizes of errors of forecasts.
+    forecasts : Forecasts
+        The model of forecasts, and their errors.
 
     Examples
     --------
@@ -43,8 +40,7 @@ class TimedFills(NamedTuple):
 
     choice: Choice
     states: tuple[Any, ...]
-    forecaster: Any
-    ahead: Calibration
+    forecasts: Forecasts
 
     def expected(self, X: Array, times: Array, static: Callable[[Array], Array] | None) -> Expected:
         """Return the moments of all entries; ``static`` fills rows without time."""
@@ -54,24 +50,8 @@ class TimedFills(NamedTuple):
                 parts.append(member.dynamics.smooth(state, X, times))
             elif static is not None:
                 values = static(X)
-                parts.append(Expected(values, np.broadcast_to(self.forecaster.scale, X.shape)))
+                parts.append(Expected(values, np.broadcast_to(self.forecasts.state.scale, X.shape)))
         return self.choice.blend.combine(parts, gap_lengths(np.isnan(X)))
-
-    def forecast(self, times: Array) -> Expected:
-        """Return the moments of rows after the last one, with calibrated standard deviations."""
-        found = self.choice.timed.dynamics.forecast(self.forecaster, times)
-        return Expected(found.mean, found.std * self.ahead.std_factor(self.steps(times)))
-
-    def forecast_interval(self, times: Array, level: float) -> tuple[Array, Array]:
-        """Return lower and upper ends of intervals of a forecast."""
-        found = self.choice.timed.dynamics.forecast(self.forecaster, times)
-        half = found.std * self.ahead.interval_factor(level, self.steps(times))
-        return found.mean - half, found.mean + half
-
-    def steps(self, times: Array) -> Array:
-        """Return how many steps each time is ahead of the last row, as a column."""
-        ahead = (np.asarray(times) - self.forecaster.last.time) / self.forecaster.step
-        return np.asarray(np.maximum(np.rint(ahead), 1).astype(np.intp)[:, None])
 
 
 def fit_fills(choice: Choice, X: Array, times: Array) -> TimedFills:
@@ -105,10 +85,9 @@ def fit_fills(choice: Choice, X: Array, times: Array) -> TimedFills:
             warm = {} if trial.state is None else {"start": trial.state}
             state = trial.dynamics.fit(X, times, trial.n_components, **warm)
             fitted[id(trial)] = state
-    forecaster = fitted[id(choice.timed)]
     states = tuple(fitted.get(id(trial)) for trial in choice.blend.members)
-    ahead = forecast_errors(choice.timed.dynamics, forecaster, X, times, forecaster.scale)
-    return TimedFills(_without_states(choice), states, forecaster, ahead)
+    forecasts = Forecasts.of(choice.timed.dynamics, fitted[id(choice.timed)], X, times)
+    return TimedFills(_without_states(choice), states, forecasts)
 
 
 def _without_states(choice: Choice) -> Choice:

@@ -4,6 +4,7 @@
 #include "bindings/module.hpp"
 #include "kernels/factor_chain.hpp"
 #include "kernels/local_processes.hpp"
+#include "kernels/row_filter.hpp"
 #include "support/target.hpp"
 
 namespace thalweg {
@@ -81,6 +82,8 @@ void bind_local(nb::module_& m) {
         "Improve phi, variance and noise of the process in each row of Y by EM.");
 }
 
+/// Loadings, noise and phi of the codes.
+using Factors = std::tuple<Array2<const double>, Array1<const double>, Array1<const double>>;
 /// Means, covariances and lagged products of codes.
 using Moments = std::tuple<Array2<double>, Array3<double>, Array2<double>>;
 
@@ -97,10 +100,8 @@ template <class T>
 void bind_factors(nb::module_& m) {
     m.def(
         "factor_codes",
-        [](const Series<T>& series,
-           const std::tuple<Array2<const double>, Array1<const double>, Array1<const double>>&
-               parameters,
-           bool smoothed, const Moments& found) {
+        [](const Series<T>& series, const Factors& parameters, bool smoothed,
+           const Moments& found) {
             const auto& [Y, weights, steps] = series;
             const auto& [loadings, noise, phi] = parameters;
             const auto& mean = std::get<0>(found);
@@ -122,6 +123,44 @@ void bind_factors(nb::module_& m) {
         "covariance and lagged.");
 }
 
+/// Mean and covariance of the codes, means and variances of the deviations.
+using LastRow = std::tuple<Array1<double>, Array2<double>, Array1<double>, Array1<double>>;
+
+void bind_filter(nb::module_& m) {
+    m.def(
+        "filter_rows",
+        [](const Series<double>& series, const Factors& factors, const Parameters& parameters,
+           double threshold, const LastRow& last,
+           const std::tuple<Array2<double>, Array2<double>, Array2<double>>& found) {
+            const auto& [Y, weights, steps] = series;
+            const auto& [loadings, noise, phi] = factors;
+            const auto& [code_mean, covariance, mean, variance] = last;
+            const auto& [low_rank, deviation, spread] = found;
+            const size_t N = Y.shape(0), F = Y.shape(1), K = loadings.shape(1);
+            const auto is_table = [&](const auto& x) { return x.shape(0) == N && x.shape(1) == F; };
+            require_shapes(is_table(weights) && steps.shape(0) == N && is_table(low_rank) &&
+                               is_table(deviation) && is_table(spread),
+                           "weights and results must have the shape of Y (N, F), and steps (N,).");
+            require_shapes(loadings.shape(0) == F && noise.shape(0) == F && phi.shape(0) == K &&
+                               code_mean.shape(0) == K && covariance.shape(0) == K &&
+                               covariance.shape(1) == K && mean.shape(0) == F &&
+                               variance.shape(0) == F,
+                           "Parameters and moments must fit Y (N, F) and loadings (F, K).");
+            const LocalParameters own = local_parameters(parameters, static_cast<Index>(F));
+            on_target([&]<class Target>() {
+                RowFilter<Target>::filter(
+                    {view(Y), view(weights), view(steps)}, {view(loadings), view(noise), view(phi)},
+                    own, threshold, {view(code_mean), view(covariance), view(mean), view(variance)},
+                    {view(low_rank), view(deviation), view(spread)});
+            });
+        },
+        exact("series"), exact("factors"), exact("parameters"), "threshold"_a, exact("last"),
+        exact("found"), Released(),
+        "Filter rows from the moments of the row before, which become those of the last row.\n\n"
+        "series are Y, weights and steps; factors are loadings, noise and phi; parameters those of "
+        "the deviations; found are low-rank part, deviations, and variances of the sum.");
+}
+
 }  // namespace
 
 void bind_dynamics(nb::module_& m) {
@@ -129,6 +168,7 @@ void bind_dynamics(nb::module_& m) {
     bind_local<double>(m);
     bind_factors<float>(m);
     bind_factors<double>(m);
+    bind_filter(m);
     m.def(
         "learn_phi",
         [](const Moments& found, Array1<const double> steps, Array1<double> phi) {

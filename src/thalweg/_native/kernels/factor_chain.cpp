@@ -1,7 +1,6 @@
 #include "kernels/factor_chain.hpp"
 
-#include <cmath>
-
+#include "kernels/code_update.hpp"
 #include "kernels/factor_evidence.hpp"
 #include "kernels/transitions.hpp"
 #include "support/buffer.hpp"
@@ -11,52 +10,6 @@
 
 namespace thalweg {
 namespace {
-
-/// Set L to the Cholesky factor of A, the lower half; the upper half is 0. Return log det A.
-double factorise(Matrix<const double> A, Matrix<double> L) {
-    double log_determinant = 0.0;
-    for (Index i = 0; i < A.rows; ++i) {
-        for (Index j = 0; j <= i; ++j) {
-            double sum = A(i, j);
-            for (Index k = 0; k < j; ++k) sum -= L(i, k) * L(j, k);
-            if (i == j) {
-                L(i, i) = std::sqrt(sum);
-                log_determinant += std::log(sum);
-            } else {
-                L(i, j) = sum / L(j, j);
-            }
-        }
-        for (Index j = i + 1; j < A.rows; ++j) L(i, j) = 0.0;
-    }
-    return log_determinant;
-}
-
-/// Replace each column of X by the solution of L x = column.
-void solve_lower(Matrix<const double> L, Matrix<double> X) {
-    for (Index i = 0; i < L.rows; ++i) {
-        for (Index k = 0; k < i; ++k)
-            for (Index j = 0; j < X.cols; ++j) X(i, j) -= L(i, k) * X(k, j);
-        for (Index j = 0; j < X.cols; ++j) X(i, j) /= L(i, i);
-    }
-}
-
-/// Replace each column of X by the solution of L'x = column.
-void solve_upper(Matrix<const double> L, Matrix<double> X) {
-    for (Index i = L.rows - 1; i >= 0; --i) {
-        for (Index k = i + 1; k < L.rows; ++k)
-            for (Index j = 0; j < X.cols; ++j) X(i, j) -= L(k, i) * X(k, j);
-        for (Index j = 0; j < X.cols; ++j) X(i, j) /= L(i, i);
-    }
-}
-
-/// Set out = A B.
-void multiply(Matrix<const double> A, Matrix<const double> B, Matrix<double> out) {
-    for (Index i = 0; i < A.rows; ++i) {
-        for (Index j = 0; j < B.cols; ++j) out(i, j) = 0.0;
-        for (Index k = 0; k < A.cols; ++k)
-            for (Index j = 0; j < B.cols; ++j) out(i, j) += A(i, k) * B(k, j);
-    }
-}
 
 /// Filter and smoother of the codes.
 class Chain {
@@ -68,6 +21,7 @@ class Chain {
           moments_(moments),
           factors_(n * K_ * K_),
           moves_(K_),
+          update_(K_),
           a_(K_, K_),
           b_(K_, K_),
           c_(K_, K_),
@@ -121,48 +75,11 @@ class Chain {
         }
     }
 
-    /// Update with the entries of sample t: P = L (I + L'AL)^-1 L' with LL' the covariance before.
-    /// Return the parts of -2 log-likelihood that depend on the codes.
+    /// Update with the entries of sample t. Return the parts of -2 log-likelihood that depend on
+    /// the codes.
     double update(const Evidence& evidence, Index t) {
-        const Vector<double> m = moments_.mean[t];
-        const Matrix<double> P = moments_.covariance[t], L = factor(t);
-        const Matrix<double> A = evidence.precision(t);
-        const Vector<double> b = evidence.information(t);
-        factorise(P, L);
-        multiply(A, L, a_);
-        const Matrix<double> M = b_.matrix();
-        for (Index i = 0; i < K_; ++i)
-            for (Index j = 0; j < K_; ++j) {
-                double sum = i == j ? 1.0 : 0.0;
-                for (Index k = i; k < K_; ++k) sum += L(k, i) * a_.matrix()(k, j);
-                M(i, j) = sum;
-            }
-        const double log_determinant = factorise(M, c_);
-        const Matrix<double> G = a_.matrix();
-        for (Index i = 0; i < K_; ++i)
-            for (Index j = 0; j < K_; ++j) G(i, j) = L(j, i);
-        solve_lower(c_.matrix(), G);
-        for (Index i = 0; i < K_; ++i)
-            for (Index j = 0; j <= i; ++j) {
-                double sum = 0.0;
-                for (Index k = 0; k < K_; ++k) sum += G(k, i) * G(k, j);
-                P(i, j) = P(j, i) = sum;
-            }
-        double square = 0.0;
-        for (Index k = 0; k < K_; ++k) {
-            double Am = 0.0;
-            for (Index j = 0; j < K_; ++j) Am += A(k, j) * m[j];
-            left_[k] = b[k] - Am;
-            square += m[k] * (Am - 2.0 * b[k]);
-        }
-        for (Index k = 0; k < K_; ++k) {
-            double moved = 0.0;
-            for (Index j = 0; j < K_; ++j) moved += P(k, j) * left_[j];
-            square -= left_[k] * moved;
-            b[k] = moved;  // not needed any more
-        }
-        for (Index k = 0; k < K_; ++k) m[k] += b[k];
-        return log_determinant + square;
+        return update_({evidence.precision(t), evidence.information(t)}, moments_.mean[t],
+                       moments_.covariance[t], factor(t));
     }
 
     /// Set the moments of sample t to those given all samples; P in Joseph's form.
@@ -212,6 +129,7 @@ class Chain {
     CodeMoments moments_;
     Buffer<double> factors_;
     Buffer<Transition> moves_;
+    CodeUpdate update_;
     Buffer<double> a_, b_, c_, left_;
     double step_;
 };

@@ -1,0 +1,213 @@
+"""Trackers that use the past of a stream: codes, fills with error bars, and forecasts."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from thalweg._rooms import resolve
+from thalweg._typing import Array
+from thalweg.dynamics import Dynamics, Expected
+from thalweg.dynamics.dynamic_state import column_units
+from thalweg.dynamics.gaps import gap_ages
+from thalweg.errors import InputError, ParameterError
+from thalweg.estimators._timed_results import (
+    Bounds,
+    fill_results,
+    forecast_results,
+    forecast_times,
+)
+from thalweg.estimators._times import check_interval
+from thalweg.estimators._tracking import Tracking
+from thalweg.estimators.validation import check_data
+from thalweg.learning.row_fill import RowFill
+from thalweg.learning.stream_filter import FilterState, StreamFilter
+from thalweg.learning.tracking import TrackingLearner
+
+__all__ = ["FilteringTracker"]
+
+_UNBOUNDED = Bounds(-np.inf, np.inf)
+_LEAST_ROWS = 16  # rows that a forecast needs
+
+
+class FilteringTracker(Tracking):
+    """Base of the trackers with ``dynamics``: filters beside the tracker, in ``filter_``."""
+
+    filter_: FilterState
+
+    def transform(self, X: Any, *, past: bool = True) -> Array:
+        """Return the codes of X.
+
+        With ``dynamics`` they are the codes of the filtered low-rank part: each row is a sample
+        given the samples before it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data with the features of the training data; ``NaN`` marks missing entries.
+        past : bool, default=True
+            With ``dynamics``: whether the rows follow those that were learned. Otherwise they
+            begin another stream.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+            The codes. Without ``dynamics``, each row depends only on its own sample.
+        """
+        if self.dynamics is None or not self._is_timed():
+            codes: Array = super().transform(X)
+            return codes
+        rows = _dense(check_data(self, X, reset=False))
+        found = self._filter().filter(self.filter_, rows, past=past)[-1]
+        weights = 1.0 / np.broadcast_to(self.noise_scale_, rows.shape[1])
+        centred = found.low_rank - getattr(self, "mean_", 0.0)
+        W, V = (self.components_ * weights).T, (centred * weights).T
+        return np.asarray(np.linalg.lstsq(W, V, rcond=None)[0].T, rows.dtype)
+
+    def fill(
+        self, X: Any, *, past: bool = True, return_std: bool = False, interval: Any = None
+    ) -> Any:
+        """Return X with missing entries filled; the model is not changed.
+
+        Without ``dynamics`` each row is filled by itself. With ``dynamics``, a missing entry has
+        its expected value given the other entries of its row and the rows before it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data with the features of the training data; ``NaN`` marks missing entries.
+        past : bool, default=True
+            With ``dynamics``: whether the rows follow those that were learned. Otherwise they
+            begin another stream.
+        return_std : bool, default=False
+            Whether to return standard errors, which needs ``dynamics``.
+        interval : float or None, default=None
+            Level of intervals, such as 0.9, which need ``dynamics``. They are calibrated by hidden
+            entries of the stream (split conformal prediction), by feature and by the number of
+            rows since it was observed.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), or tuple of such arrays
+            X at observed entries, and the fills elsewhere; then the standard errors, which are 0 at
+            observed entries; then lower and upper ends of the intervals.
+        """
+        level = check_interval(interval)
+        if self.dynamics is None:
+            if return_std or level is not None:
+                raise ParameterError(
+                    "return_std and interval must be False and None without dynamics, got "
+                    f"{return_std!r} and {interval!r}. Set dynamics='auto' and fit again."
+                )
+            return super().fill(X)
+        check_is_fitted(self)
+        rows = _dense(check_data(self, X, reset=False))
+        tail = self.filter_.window if past else rows[:0]
+        ages = gap_ages(np.isnan(np.vstack([tail, rows])))[len(tail) :]
+        expected, errors = self._expected(rows, ages, past), self.filter_.calibration
+        return fill_results(
+            rows, expected, errors, ages, _UNBOUNDED, return_std=return_std, level=level
+        )
+
+    def forecast(self, steps: Any, *, return_std: bool = False, interval: Any = None) -> Any:
+        """Continue the stream.
+
+        Parameters
+        ----------
+        steps : int
+            Number of rows.
+        return_std : bool, default=False
+            Whether to return standard deviations.
+        interval : float or None, default=None
+            Level of intervals. They are calibrated by forecasts of the latest rows from those
+            before them, by number of steps and feature.
+
+        Returns
+        -------
+        array of shape (steps, n_features), or tuple of such arrays
+            Expected values; then standard deviations; then lower and upper ends of the intervals.
+        """
+        level = check_interval(interval)
+        check_is_fitted(self)
+        if self.dynamics is None:
+            raise ParameterError(
+                "forecast needs dynamics, got dynamics=None. Set dynamics='auto' and fit again."
+            )
+        if len(self.filter_.window) < _LEAST_ROWS:
+            raise InputError(
+                f"forecast needs at least {_LEAST_ROWS} rows, got {len(self.filter_.window)}. "
+                "Call partial_fit with more rows first."
+            )
+        forecasts = self._filter().forecasts(self.filter_, len(self.components_))
+        times, dtype = forecast_times(steps, forecasts.state), self.components_.dtype
+        return forecast_results(
+            times, forecasts, _UNBOUNDED, dtype, return_std=return_std, level=level
+        )
+
+    def complete(self, X: Any, *, epochs: int = 3) -> Array:
+        """Learn from all of X in several epochs, and return it with its gaps filled.
+
+        One basis has to fit all rows, so jumps are recorded, but do not reset it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data; ``NaN`` marks missing entries.
+        epochs : int
+            Number of passes over the rows; the last basis fills the gaps.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            X at observed entries, and at missing ones the low-rank part, or with ``dynamics`` the
+            result of :meth:`fill` from the first row on.
+        """
+        self._learn_epochs(X, epochs)
+        filled: Array = self.fill(X, past=False)
+        return filled
+
+    def _is_timed(self) -> bool:
+        """Return whether the past is used at present."""
+        check_is_fitted(self)
+        return bool(self.filter_.blend.weights[:, 1:].any())
+
+    def _expected(self, rows: Array, ages: Array, past: bool) -> Expected:
+        """Return the moments of all entries."""
+        state = self.filter_
+        scale = state.scale if state.n_checks else column_units(state.window)[1]
+        still = Expected(super().fill(rows), np.broadcast_to(scale, rows.shape))
+        found = [part.expected for part in self._filter().filter(state, rows, past=past)]
+        return state.blend.combine([still, *found], ages) if found else still
+
+    def _filter(self) -> StreamFilter:
+        """Return the learner of the model in time; the parameter is checked."""
+        if isinstance(self.dynamics, str) and self.dynamics == "auto":
+            return StreamFilter()
+        given = resolve("thalweg.dynamics", self.dynamics, "dynamics")
+        if not isinstance(given, Dynamics) or not hasattr(given, "filter"):
+            raise ParameterError(
+                "dynamics must be None, 'auto' or a model of thalweg.dynamics with a method "
+                f"filter, got {given!r}."
+            )
+        return StreamFilter(given, auto=False)
+
+    def _learn_in_time(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
+        """Learn from validated rows, a block up to a check of the filter at a time."""
+        filters = self._filter()
+        if not hasattr(self, "filter_"):
+            n_features, dtype = X.shape[1], self.components_.dtype
+            self.filter_ = filters.init(n_features, dtype, seed=self.state_.seed)
+        start = 0
+        while start < X.shape[0]:
+            until = self.filter_.next_check - self.filter_.n_samples
+            stop = min(X.shape[0], start + until)
+            self._learn(learner, X[start:stop], n_total)
+            row_fill = RowFill.of(learner.tracker, self.state_.tracker)
+            self.filter_ = filters.learn(self.filter_, _dense(X[start:stop]), row_fill)
+            start = stop
+
+
+def _dense(X: Any) -> Array:
+    rows: Array = X.toarray() if sparse.issparse(X) else X
+    return rows
