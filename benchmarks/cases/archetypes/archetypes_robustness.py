@@ -1,4 +1,4 @@
-"""[A] Figures 5 to 8: weak and strong robustness of sparse archetypes beside their baselines.
+"""[A] Figures 5 to 8: weak and strong robustness of sparse archetypes, compared with baselines.
 
 Figures
     [A] 5 (noise), 6 (sparsity), 7 (rank), 8 (weight, with the validation loss).

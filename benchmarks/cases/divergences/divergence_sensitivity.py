@@ -16,7 +16,7 @@ Settings
 Measure
     Mean loss of the held-out samples, their codes found to 1e-4 with the components of that
     time, at about 20 times of each run; the time to store components is not counted. Seconds are
-    wall time beside other jobs: compare losses, not times.
+    wall time with other jobs running: compare losses, not times.
 Claims
     For each loss, the last losses at the values of tau, of K and of a are within 10 % of one
     another.

@@ -1,4 +1,4 @@
-"""[D] Table V, VII: topics of the BBC news under KL, online, in batch and beside scikit-learn.
+"""[D] Table V, VII: topics of the BBC news under KL, online, in batch, and with scikit-learn.
 
 Tables
     [D] V (the five topics are the five labels) and VII (running times of OL and Batch).

@@ -1,4 +1,4 @@
-"""KL on sparse counts: time per sample and held-out divergence beside scikit-learn.
+"""KL on sparse counts: time per sample and held-out divergence, compared with scikit-learn.
 
 Claim
     At most the time per sample of ``MiniBatchNMF(beta_loss="kullback-leibler")``, at an equal or

@@ -1,4 +1,4 @@
-"""Held-out loss against time of online NMF beside scikit-learn, for the losses that both have.
+"""Held-out loss against time of online NMF and scikit-learn, for the losses that both have.
 
 Data
     As in ``divergences``: ``synthetic.nmf_with_noise``, [D] Table IV, F = 400, K = 40, N = 1e4

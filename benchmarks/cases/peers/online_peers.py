@@ -1,4 +1,4 @@
-"""Speed and quality of online NMF beside other libraries, one pass over contaminated data.
+"""Speed and quality of online NMF compared with other libraries, one pass over contaminated data.
 
 Claim
     At least 5 times as fast as gensim's ``Nmf``, 2.5 times SPAMS, 10 times HyperSpy's

@@ -1,4 +1,4 @@
-"""Squared l2 loss beside scikit-learn: time per iteration and time to a loss, dense and sparse.
+"""Squared l2 loss and scikit-learn: time per iteration and time to a loss, dense and sparse.
 
 Data
     Dense: ``synthetic.nmf_with_noise`` with Gaussian noise, 1000 x 500. Sparse:

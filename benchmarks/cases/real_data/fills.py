@@ -1,4 +1,4 @@
-"""Gaps filled by nonnegative factors: codes that are likely beside codes that fit best.
+"""Gaps filled by nonnegative factors: likely codes compared with codes that fit best.
 
 Data
     ``airquality_uci`` (9357 x 13, 13 % missing; each column less its minimum, over its mean),

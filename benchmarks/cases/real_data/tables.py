@@ -1,4 +1,4 @@
-"""Gaps of tables in time: one default beside the fills that people use.
+"""Gaps of tables in time: one default compared with the fills that people use.
 
 Data
     ``air`` (the first 3000 rows of ``airquality_uci``, 13 columns with gaps of their own) and

@@ -1,1 +1,1 @@
-"""Processor time of single steps, beside NumPy transcriptions of the same work."""
+"""Processor time of single steps, compared with NumPy transcriptions of the same work."""

@@ -1,4 +1,4 @@
-"""A sweep of sparse archetypal NMF beside its matrix products alone.
+"""A sweep of sparse archetypal NMF compared with its matrix products alone.
 
 Data
     ``archetypal_mixtures`` with m = 200, k = 20, n = 12000 (1200 with ``--quick``), noise 0.1,

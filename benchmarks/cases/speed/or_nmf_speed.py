@@ -1,4 +1,4 @@
-"""[R] Algorithms 1-3: an inner step, and a fit beside a NumPy transcription of the same.
+"""[R] Algorithms 1-3: an inner step, and a fit, compared with a NumPy transcription of the same.
 
 Data
     500 faces of ``cbcl_faces.npz`` in the folder that ``THALWEG_DATA`` names, divided by 255.

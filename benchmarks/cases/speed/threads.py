@@ -73,7 +73,7 @@ def _tasks(X: Any) -> dict[str, Callable[[Any], Any]]:
     fits = {f"fit, {d}, batches of {b}": fit(d, b) for d in DTYPES for b in BATCHES}
     batch = {f"RobustNMF, {solver}, {SOME} samples": batch_fit(solver) for solver in SOLVERS}
     model = _online(40).fit(X)
-    # In parts: for arrays as large as X the memory has to be fetched anew now and then.
+    # In parts: for arrays as large as X the memory has to be fetched again now and then.
     decompose = {"decompose": lambda X: [model.decompose(part) for part in np.array_split(X, 10)]}
     return {**fits, **decompose, **batch}
 

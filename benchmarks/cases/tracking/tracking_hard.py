@@ -1,13 +1,12 @@
-"""Trackers on streams as plants, cities and cameras make them.
+"""Trackers on streams with the faults of real sensors.
 
 Data
     Fourteen kinds of streams, described in ``benchmarks/shared/faulty_streams.py``: n = 50, r = 2,
     5000 samples, SNR 20 dB, 10 % missing, faults of up to five times the largest clean entry. 3
     seeds (1 seed and 2000 samples with ``--quick``).
 
-Methods
--------
-    All trackers with their defaults. *told*: ``Petrels(forgetting=0.9999)`` without the faulty
+Settings
+    All trackers with their defaults. *oracle*: ``Petrels(forgetting=0.9999)`` without the faulty
     entries. *best fixed*: ``PetrelsADMM`` with the best of the forgetting factors 0.9999, 0.999,
     0.995, 0.99, 0.98, 0.95, 0.9 and 0.85, chosen by the error itself.
 Measure
@@ -68,7 +67,7 @@ def report(result: dict[str, Any]) -> str:
         best = _best_fixed(row)
         fixed = "" if best is None else number(best, ".1e")
         rows.append((name, *(number(row[method], ".1e") for method in (*TRACKERS, "told")), fixed))
-    return table(("stream", *TRACKERS, "told", "best fixed"), rows)
+    return table(("stream", *TRACKERS, "oracle", "best fixed"), rows)
 
 
 def findings(result: dict[str, Any]) -> list[Finding]:
@@ -86,7 +85,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
     return [
         Finding(
             "With unequal noise `PetrelsADMM` ends at "
-            f"{min(noise):.1f} to {max(noise):.1f} times the error of PETRELS that is told the "
+            f"{min(noise):.1f} to {max(noise):.1f} times the error of PETRELS without the "
             "outliers.",
             max(noise) < 3.0,
         ),

@@ -1,4 +1,4 @@
-"""[T] Fig. 5-8: which entries are outliers, and how large: PetrelsADMM beside GRASTA.
+"""[T] Fig. 5-8: which entries are outliers, and how large: PetrelsADMM compared with GRASTA.
 
 Figure
     [T] Fig. 5 (intensity 5, density 20 %, SNR 10 and 20 dB), 6 (SNR, density 20 %, intensity 1),

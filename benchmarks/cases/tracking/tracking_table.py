@@ -1,4 +1,4 @@
-"""[T] V-A: final error of robust trackers in 24 settings, beside an oracle.
+"""[T] V-A: final error of robust trackers in 24 settings, compared with an oracle.
 
 Data
     ``synthetic.subspace_stream``: n = 50, r = 2, 5000 samples, 90 % observed, SNR 20 dB; outlier

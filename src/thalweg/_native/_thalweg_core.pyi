@@ -1410,7 +1410,7 @@ def mask_stuck(
 
     A feature is stuck if it has varied before and repeats a value min_run times. variation
     is -1 for features without a value, 0 for those that never varied, 1 for others, and 2
-    for those that have varied for the first time after so many repeats.
+    for those that have varied for the first time after min_run repeats.
     """
 
 class SparseKLSettings:

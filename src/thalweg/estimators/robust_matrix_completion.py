@@ -216,8 +216,8 @@ class RobustMatrixCompletion(CompletionEstimator):
     ) -> Any:
         """Return X with missing entries filled; the model is not changed.
 
-        Without ``dynamics`` each row is filled by itself. With ``dynamics``, a missing entry has
-        its expected value given all observed entries of X, before and after it.
+        Without ``dynamics`` each row is filled independently. With ``dynamics``, a missing entry
+        has its expected value given all observed entries of X, before and after it.
 
         Parameters
         ----------

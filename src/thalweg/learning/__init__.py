@@ -1,8 +1,8 @@
 """Learn a dictionary or a subspace from batches: the loops, without scikit-learn.
 
 A *learner* is a frozen dataclass, built once per call from checked parameters. All that changes is
-in a state, a NamedTuple that goes in and comes out. Estimators build a learner, run it and publish
-the state as attributes; ``thalweg.distributed`` runs the same learner on blocks elsewhere.
+in a state, a NamedTuple that is passed in and returned. Estimators build a learner, run it and
+publish the state as attributes; ``thalweg.distributed`` runs the same learner on blocks elsewhere.
 """
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable

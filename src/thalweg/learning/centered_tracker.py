@@ -19,10 +19,9 @@ __all__ = ["CenteredState", "CenteredTracker", "Pending"]
 _CHECK_EVERY = 32
 # Observations that a mean remembers at most, as the basis does with ``forgetting="auto"``.
 _LONGEST_MEMORY = 1e4
-# If the median residual of a feature is farther from 0 than this many of its noise scales, over at
-# least so many observations, its mean is wrong, and half of what it rests on is forgotten, down to
-# so many observations. Of 16 normal residuals the median has a standard deviation of 0.3 noise
-# scales.
+# A mean is wrong if the median residual of its feature is farther from 0 than this many noise
+# scales, over at least this many observations. Then half of its weight is forgotten, down to this
+# many observations. The median of 16 normal residuals has a standard deviation of 0.3 noise scales.
 _LARGEST_OFFSET, _JUDGED, _SHORTEST_MEMORY = 1.0, 16, 32.0
 # Residuals are clipped at this many noise scales from their median, as the trackers' threshold.
 _CLIPPED = 2.5
@@ -113,7 +112,7 @@ class CenteredTracker:
     entries that are no outliers move the mean of their feature: after n observations, weighted by
     the forgetting factor, ``m + sum(e) / n``. It is the recursive least-squares estimate of an
     intercept for given U and h. A shift of the mean within the span of U is a shift of all codes,
-    which no data can tell apart: the first mean decides it.
+    which the data cannot distinguish: the first mean decides it.
 
     A feature that varies for the first time starts at the median of its residuals, and repeats of
     one value carry no weight: a sensor may be stuck. If the median residual of a feature is farther

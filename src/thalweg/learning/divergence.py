@@ -40,7 +40,7 @@ __all__ = ["DivergenceLearner", "DivergenceModel", "same_loss"]
 
 # Rows from which the form of the data is chosen.
 _FORM_ROWS = 1000
-# Data with a smaller share of nonzero entries are visited only there. benchmark: topics
+# Share of nonzero entries below which the loops visit only these. benchmark: topics
 _SPARSE_SHARE = 0.1
 # Smallest entry for losses that are infinite at 0, as a share of the mean.
 # Safety margin: any value in 1e-10..1e-6 gives the same results.

@@ -222,7 +222,7 @@ class _Descent:
             self.method, self._shared = method, None
 
     def _sent(self) -> Any:
-        """Return a handle of what all blocks need, made anew only if it has changed."""
+        """Return a handle of what all blocks need; a new one only if it has changed."""
         if self._shared is None:
             shared = _Shared(self.method, self.W, self.code_factors)
             self._shared = self.blocks.share(shared)

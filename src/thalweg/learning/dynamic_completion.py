@@ -33,8 +33,8 @@ _CLOSE = 1.05
 _NEAR_WALK = 0.98
 _PERIODS_PER_WEEK = 7  # a week is tried where a day was found
 _LEAST_WEEKS = 4
-# Times that entries are hidden to calibrate errors, while the entries of all do not exceed so many:
-# small tables have few gaps at a time.
+# Times that entries are hidden to calibrate errors, at most, and number of their entries at which
+# this ends: small tables have few gaps at a time.
 _MAX_FOLDS, _FOLD_ENTRIES = 4, 2**17
 
 

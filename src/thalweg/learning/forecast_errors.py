@@ -10,7 +10,7 @@ from thalweg.dynamics.scores import Scores
 
 __all__ = ["forecast_errors"]
 
-# Steps ahead, while the table has as many times so many rows.
+# Steps ahead; the table must have at least this many times as many rows.
 _AHEAD, _LEAST_SPANS = (1, 2, 4, 8, 16, 32, 64, 128), 4
 # Entries of the last rows of a table that are used, and of the forecasts of each number of steps:
 # bounds of the time.

@@ -17,7 +17,7 @@ _SINGLE_STEPS = 8
 # this many standard errors.
 _PATIENCE, _CLEAR_ERRORS = 2, 3.0
 # A fit whose deviations have a median below this share of the spread of the data is continued, at
-# most so often, while each time reduces the mean square to this share.
+# most this often, while each continuation reduces the mean square to this share.
 _CLEAN_SHARE, _MAX_CONTINUATIONS, _CONTINUATION_GAIN = 0.1, 20, 0.97
 # Larger residuals, in median residuals, are clipped: 3 scales of normal noise are 2 medians.
 LARGEST_RESIDUAL = 4.5

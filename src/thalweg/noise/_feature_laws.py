@@ -107,7 +107,7 @@ def shrunk(logs: Array, variances: Array, most: float = _SCALE_SHRINKAGE) -> tup
     """Return log scales moved towards the common one, and the common one.
 
     Empirical Bayes: the log scales have a normal law over the features, whose variance is
-    estimated. A feature with few residuals is moved most, within so many of its standard
+    estimated. A feature with few residuals is moved most, by at most this many of its standard
     errors.
     """
     spread = float(np.var(logs))

@@ -55,12 +55,12 @@ def archetypal_mixtures(
     Archetypes are uniform on [0, 1] with a share of zeros. Shares are uniform numbers divided by
     their sum, as in [A]: then no sample is near an archetype when there are many. With
     ``spread`` they are Dirichlet numbers instead; 0.1 puts most samples near a corner or an
-    edge, and the archetypes can be told from the data. With ``separable`` each archetype is
+    edge, so that the data determine the archetypes. With ``separable`` each archetype is
     itself a sample before noise, as in [A] Appendix B::
 
         X = max(W H + Z, 0),    W = [I; V],    V >= 0,    V 1 = 1
 
-    The experiments of [A] 5.1 come out with ``separable=True`` only, although its text has
+    The results of [A] 5.1 are reproduced with ``separable=True`` only, although its text has
     uniform shares for every sample.
 
     Parameters

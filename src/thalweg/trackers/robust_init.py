@@ -169,7 +169,7 @@ def _init_with_scales(
     constant = _constant_features(V64, mask)
     varying = mask & ~constant[:, None]
     per_sample = mask.sum(axis=0)
-    rich = mask & (per_sample >= FEW_ENTRIES_PER_CODE * K)  # others tell little of the noise
+    rich = mask & (per_sample >= FEW_ENTRIES_PER_CODE * K)  # others hardly determine the noise
     share = float(per_sample[per_sample > 0].mean()) / len(V)
     scale: Array = np.where(sizes > 0.0, sizes, typical)
     start = None if guess is None else guess / scale[:, None]
@@ -185,7 +185,7 @@ def _init_with_scales(
         residual = np.abs(relative - W @ H.T) * scale[:, None] * lengths
         spare = unfitted_shares(W, share) * (1.0 - K / np.maximum(counts, K + 1))
         noise = observed_medians(residual.T, rich.T) / np.sqrt(np.maximum(spare, _LEAST_SPARE))
-        # A constant feature tells nothing of its noise: its typical size is an upper bound.
+        # The noise of a constant feature is unknown: its typical size is an upper bound.
         noise = np.where(constant, np.maximum(noise, typical), noise)
         known = noise > 0.0
         common = float(np.median(noise[known])) if known.any() else typical

@@ -87,7 +87,7 @@ void bind(nb::module_& m) {
         "Remove the entries of stuck features from `observed`; all arrays but X are changed.\n\n"
         "A feature is stuck if it has varied before and repeats a value min_run times. variation\n"
         "is -1 for features without a value, 0 for those that never varied, 1 for others, and 2\n"
-        "for those that have varied for the first time after so many repeats.");
+        "for those that have varied for the first time after min_run repeats.");
 }
 
 }  // namespace

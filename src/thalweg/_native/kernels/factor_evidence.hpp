@@ -15,7 +15,7 @@ namespace {
 /// Samples of one task of the pool.
 constexpr Index samples_per_task = 64;
 
-/// What each sample tells about its codes: W'R^-1 W, W'R^-1 y, and a part of the log-likelihood.
+/// The evidence of each sample about its codes: W'R^-1 W, W'R^-1 y, part of the log-likelihood.
 class Evidence {
    public:
     template <class T>

@@ -22,7 +22,7 @@ inline constexpr double flat_slope = 0.1;
 inline constexpr double negligible_step = 1e-9;
 /// Share of the standard error of codes that an approximate fit may add to it.
 inline constexpr double approximation_error = 0.1;
-/// Of many blocks one in so many is fitted first, if these are enough.
+/// Of many blocks, one of this many is fitted first, if there are enough of them.
 inline constexpr Index sketch_stride = 16;
 inline constexpr Index min_sketch_blocks = 32;
 
@@ -209,7 +209,7 @@ class HuberSketch {
     /// Set h to the minimum of Huber's function over a few of many blocks, from h, and make one
     /// step for all blocks with their matrix.
     ///
-    /// Return the longest way of an entry in that step: 0 if there are not so many blocks.
+    /// Return the longest way of an entry in that step: 0 if there are too few blocks.
     double fit(const Sample<T>& sample, T threshold, double longest_row, Passes<T>& passes,
                Vector<T> h) {
         if (!enough(sample.U)) return 0.0;

@@ -23,7 +23,7 @@ inline double median(Vector<double> x) {
     return x.size % 2 != 0 ? x[half] : 0.5 * (x[half - 1] + x[half]);
 }
 
-/// Add the noise scale that one of the first samples has by itself; their median is the estimate.
+/// Add the noise scale of one of the first samples; their median is the estimate.
 inline void add_first_scale(RejectionStatistics& statistics, const RejectionFit& fit) {
     const Index n = static_cast<Index>(statistics.n_samples);
     double scales[warm_up_samples];

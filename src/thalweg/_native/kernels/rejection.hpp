@@ -18,7 +18,7 @@ inline constexpr int max_rejections = 10;
 inline constexpr double negligible_shrinkage = 1e-16;
 /// Share of the entries that a fit has to keep.
 inline constexpr double min_kept_share = 0.3;
-/// Codes of few entries that do not fit have at most so many times the typical |h|^2.
+/// Largest |h|^2 of codes of few entries that do not fit, in units of the typical one.
 inline constexpr double max_relative_size = 16.0;
 /// Huber's threshold while the noise scale is unknown, in units of the median |x|.
 inline constexpr double first_huber_threshold = 1e-2;

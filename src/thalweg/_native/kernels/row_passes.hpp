@@ -38,7 +38,7 @@ inline constexpr int blocks_in_registers =
 inline constexpr Index blocks_in_cache = 16;
 /// Blocks whose products are summed in type T, lane by lane, before they are added in double.
 inline constexpr Index blocks_per_sum = 64;
-/// One change in so many entries is few enough to correct a Gram matrix, not to make it anew.
+/// Entries per change from which a Gram matrix is corrected, not computed again.
 inline constexpr double few_changes = 16.0;
 
 /// Memory of passes over up to n rows with K codes. Entries have a side: -1, 0 or 1 for below,
