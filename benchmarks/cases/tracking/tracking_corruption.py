@@ -180,9 +180,8 @@ def findings(result: dict[str, Any]) -> list[Finding]:
             all(own[OURS] <= min(own[name] for name in result["methods"]) for own in drawn),
         ),
         Finding(
-            f"PETRELS-CFAR, which has the same fit and initialisation, ends {min(cfar):.1f} to "
-            f"{max(cfar):.1f} times above it. Every other baseline has a panel in which it ends "
-            "more than 100 times above.",
+            f"PETRELS-CFAR ends {min(cfar):.1f} to {max(cfar):.1f} times above it. Every other "
+            "baseline has a panel in which it ends more than 100 times above.",
             min(cfar) > 1.0
             and all(max(own[name] / own[OURS] for own in drawn) > 100.0 for name in others),
         ),

@@ -191,7 +191,8 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         Finding(
             f"It is at or below every baseline in {len(cells) - len(lost)} of {len(cells)} cells. "
             "In the others outliers are at most as large as the noise (absolute, intensity 0.1), "
-            "and plain least squares, `Petrels` with the same forgetting factor, is lowest.",
+            f"and plain least squares, `Petrels` with a forgetting factor of {FORGETTING:g}, is "
+            "lowest.",
             weak and all(cell["best_baseline"] == "Petrels" for cell in lost),
         ),
         Finding(
