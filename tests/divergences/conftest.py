@@ -11,6 +11,8 @@ from thalweg.divergences.alpha import Alpha
 from thalweg.divergences.beta import Beta
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.mahalanobis import Mahalanobis
+from thalweg.divergences.negative_binomial import NegativeBinomial
+from thalweg.divergences.zero_inflated import ZeroInflated
 
 FEATURES = 6
 
@@ -34,6 +36,10 @@ CASES = {
     "mahalanobis(positive)": Mahalanobis(full_matrix(signed=False)),
     "mahalanobis(signed)": Mahalanobis(full_matrix(signed=True)),
     "huber(3)": Huber(delta=3.0),
+    **{f"negative-binomial({a})": NegativeBinomial(a) for a in (0.2, 1.0, 50.0)},
+    "negative-binomial(features)": NegativeBinomial(np.geomspace(0.1, 5.0, FEATURES)),
+    "zero-inflated(nothing)": ZeroInflated(1.0, 0.0),
+    "zero-inflated(features)": ZeroInflated(np.geomspace(0.1, 5.0, FEATURES), 0.4),
 }
 
 
@@ -51,8 +57,11 @@ def convex(request: pytest.FixtureRequest) -> Any:
     return CASES[request.param]
 
 
-@pytest.fixture(params=[label for label in CASES if label not in CONVEX])
+@pytest.fixture(
+    params=[label for label in CASES if label not in CONVEX and not label.endswith("(features)")]
+)
 def nonconvex(request: pytest.FixtureRequest) -> Any:
+    """Return a divergence that is not convex, of any number of features."""
     return CASES[request.param]
 
 
@@ -62,7 +71,13 @@ def of_residual(request: pytest.FixtureRequest) -> Any:
     return CASES[request.param]
 
 
-@pytest.fixture(params=[label for label in CASES if not label.startswith("mahalanobis(")])
+@pytest.fixture(
+    params=[
+        label
+        for label in CASES
+        if not label.startswith("mahalanobis(") and not label.endswith("(features)")
+    ]
+)
 def of_any_size(request: pytest.FixtureRequest) -> Any:
     """Return a divergence that takes any number of features."""
     return CASES[request.param]

@@ -40,7 +40,8 @@ def differences(function: Any, p: Array) -> Array:
 
 
 def test_the_room_is_complete() -> None:
-    expected = "alpha beta hellinger huber itakura-saito kl l1 l2 mahalanobis squared-l2"
+    expected = "alpha beta hellinger huber itakura-saito kl l1 l2 mahalanobis squared-l2 "
+    expected += "negative-binomial zero-inflated"
     assert set(expected.split()) <= set(members("thalweg.divergences"))
 
 

@@ -1,4 +1,4 @@
-"""The formulas of [D] in 80 digits, the limits of the families, and the ends of the range."""
+"""The formulas in 80 digits or more, the limits of the families, and the ends of the range."""
 
 from collections.abc import Callable
 from decimal import Decimal, localcontext
@@ -13,6 +13,7 @@ from thalweg.divergences.beta import Beta
 from thalweg.divergences.hellinger import Hellinger
 from thalweg.divergences.itakura_saito import ItakuraSaito
 from thalweg.divergences.kl import KL
+from thalweg.divergences.negative_binomial import NegativeBinomial
 from thalweg.divergences.squared_l2 import SquaredL2
 
 ALPHAS = (-3.0, -1.0, -1e-9, 0.0, 1e-7, 0.3, 0.5, 1 - 1e-8, 1.0, 1 + 1e-6, 1.5, 2.0, 4.2)
@@ -46,9 +47,19 @@ def exact_beta(v: Decimal, p: Decimal, b: Decimal) -> dict[str, Decimal]:
     return {"value": value, "neg": v * p ** (b - 2), "pos": p ** (b - 1), "curvature": second}
 
 
+def exact_negative_binomial(v: Decimal, p: Decimal, a: Decimal) -> dict[str, Decimal]:
+    value = v * (v / p).ln() - (v + 1 / a) * ((1 + a * v) / (1 + a * p)).ln()
+    curvature = 1 / (p * (1 + a * p))
+    return {"value": value, "neg": v / p, "pos": (1 + a * v) / (1 + a * p), "curvature": curvature}
+
+
 FORMULAS: dict[str, tuple[Any, Callable[..., dict[str, Decimal]], float]] = {
     **{f"alpha({a})": (Alpha(a), exact_alpha, a) for a in ALPHAS},
     **{f"beta({b})": (Beta(b), exact_beta, b) for b in BETAS},
+    **{
+        f"negative-binomial({a})": (NegativeBinomial(a), exact_negative_binomial, a)
+        for a in (1e-9, 1e-3, 0.3, 1.0, 70.0)
+    },
     "kl": (KL(), exact_alpha, 1.0),
     "hellinger": (Hellinger(), exact_alpha, 0.5),
     "itakura-saito": (ItakuraSaito(), exact_beta, 0.0),
@@ -71,7 +82,8 @@ def computed(d: Any, v: Array, p: Array) -> dict[str, Array]:
 
 def oracle(exact: Any, exponent: float, v: Array, p: Array) -> dict[str, list[Decimal]]:
     with localcontext() as context:
-        context.prec, context.Emax, context.Emin = 80, 99_999, -99_999
+        context.prec = 400 if exact is exact_negative_binomial else 80
+        context.Emax, context.Emin = 99_999, -99_999
         rows = [
             exact(Decimal(float(x)), Decimal(float(y)), Decimal(exponent))
             for x, y in zip(v, p, strict=True)
@@ -170,6 +182,7 @@ BORDER = {  # value and gradient at (v, p) = (0, 2), (2, 0), (0, 0)
     "hellinger": ([4, 4, 0], [2, -np.inf, 2]),
     "itakura-saito": ([np.inf, np.inf, 0], [0.5, -np.inf, np.inf]),
     "squared-l2": ([2, 2, 0], [2, -2, 0]),
+    "negative-binomial(1.0)": ([np.log(3), np.inf, 0], [1 / 3, -np.inf, 1]),
     "alpha(-3.0)": ([np.inf, 0.5, 0], [np.inf, -1 / 3, np.inf]),
     "alpha(-1.0)": ([np.inf, 1, 0], [np.inf, -1, np.inf]),
     "alpha(0.0)": ([np.inf, 2, 0], [np.inf, -np.inf, np.inf]),
@@ -202,6 +215,7 @@ CURVED = {  # curvature at (v, p) = (0, 2), (2, 0), (0, 0)
     "kl": [0, np.inf, 0],
     "hellinger": [0, np.inf, 0],
     "itakura-saito": [0.25, np.inf, np.inf],
+    "negative-binomial(1.0)": [1 / 6, np.inf, np.inf],
     "alpha(-3.0)": [np.inf, 0, np.inf],
     "alpha(-1.0)": [np.inf, 0.5, np.inf],
     "alpha(0.0)": [0.5, np.inf, np.inf],

@@ -17,7 +17,9 @@ from thalweg.divergences.itakura_saito import ItakuraSaito
 from thalweg.divergences.kl import KL
 from thalweg.divergences.l2 import L2
 from thalweg.divergences.mahalanobis import Mahalanobis
+from thalweg.divergences.negative_binomial import NegativeBinomial
 from thalweg.divergences.squared_l2 import SquaredL2
+from thalweg.divergences.zero_inflated import ZeroInflated
 from thalweg.encoders import Encoder
 from thalweg.encoders.multiplicative import Multiplicative
 from thalweg.encoders.newton import Newton
@@ -45,6 +47,9 @@ LOSSES: dict[str, Any] = {
     "beta(3)": Beta(3.0),
     "mahalanobis(diagonal)": Mahalanobis(np.linspace(0.2, 3.0, F)),
     "mahalanobis(full)": Mahalanobis(ROOT @ ROOT.T / F + 0.1 * np.eye(F)),
+    "negative-binomial": NegativeBinomial(0.5),
+    "negative-binomial(features)": NegativeBinomial(np.linspace(0.2, 3.0, F)),
+    "zero-inflated": ZeroInflated(0.3, 0.2),
     "huber": Huber(0.3),
     "l1": L1Loss(),
     "l2": L2(),
@@ -182,9 +187,13 @@ ENCODERS: dict[str, Any] = {
     "counts": SparseKL(tol=1e-6),
 }
 every_encoder = pytest.mark.parametrize("label", ENCODERS)
-# The Huber threshold has units. A Mahalanobis matrix has a size, and couples the entries.
-without_units = pytest.mark.parametrize("label", [n for n in ENCODERS if "huber" not in n])
-of_any_size = pytest.mark.parametrize("label", [n for n in ENCODERS if "mahalanobis" not in n])
+# The Huber threshold and counts have units. A Mahalanobis matrix and dispersions of features have a
+# size, and a matrix couples the entries.
+with_units, sized = ("huber", "negative-binomial", "zero-inflated"), ("mahalanobis", "(features)")
+without_units, of_any_size = (
+    pytest.mark.parametrize("label", [n for n in ENCODERS if not any(x in n for x in out)])
+    for out in (with_units, sized)
+)
 
 
 @every_encoder

@@ -15,7 +15,9 @@ from thalweg.divergences.huber import Huber
 from thalweg.divergences.itakura_saito import ItakuraSaito
 from thalweg.divergences.kl import KL
 from thalweg.divergences.mahalanobis import Mahalanobis
+from thalweg.divergences.negative_binomial import NegativeBinomial
 from thalweg.divergences.squared_l2 import SquaredL2
+from thalweg.divergences.zero_inflated import ZeroInflated
 from thalweg.encoders import Codes
 from thalweg.encoders.multiplicative import Multiplicative as MultiplicativeCodes
 from thalweg.encoders.newton import Newton
@@ -46,6 +48,8 @@ LOSSES: dict[str, Any] = {
     "beta(1.5)": Beta(1.5),
     "beta(3)": Beta(3.0),
     "mahalanobis": Mahalanobis(ROOT @ ROOT.T / F + 0.2 * np.eye(F)),
+    "negative-binomial": NegativeBinomial(0.5),
+    "zero-inflated(features)": ZeroInflated(np.linspace(0.1, 2.0, F), 0.2),
     "huber": Huber(0.3),
     "l1": L1Loss(),
     "l2": L2Loss(),

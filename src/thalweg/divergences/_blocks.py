@@ -19,7 +19,7 @@ def column_sums(function: Function, v: Array, p: Array) -> Array:
     v, p = np.broadcast_arrays(v, p)
     total = np.zeros(v.shape[1:])
     with np.errstate(over="ignore"):
-        for rows in _blocks(v):
+        for rows in blocks(v):
             total += np.sum(function(v[rows], p[rows]), axis=0, dtype=np.float64)
         sums: Array = total.astype(np.result_type(v, p))[()]
     return sums
@@ -31,7 +31,7 @@ def entrywise(function: Function, v: Array, p: Array) -> Array:
     if v.flags.fnc and p.flags.fnc:
         return entrywise(function, v.T, p.T).T
     result = np.empty(v.shape, dtype=np.result_type(v, p))
-    for rows in _blocks(v):
+    for rows in blocks(v):
         result[rows] = function(v[rows], p[rows])
     return result
 
@@ -46,6 +46,7 @@ def shared(v: Array, p: Array, number: float) -> Array:
     return np.full((1,) * max(v.ndim, p.ndim), number, dtype=np.result_type(v, p))
 
 
-def _blocks(v: Array) -> Iterator[slice]:
+def blocks(v: Array) -> Iterator[slice]:
+    """Return slices of rows whose entries fit into the cache."""
     count = max(1, BLOCK * len(v) // max(1, v.size))
     return (slice(start, start + count) for start in range(0, len(v), count))

@@ -97,7 +97,7 @@ def hidden_entry_score(
             "X must have observed entries to hide, got none. Use more rows, or a larger share."
         )
     v, p = np.concatenate(values).astype(np.float64), np.concatenate(model).astype(np.float64)
-    e = deviations(v, p, loss, getattr(estimator, "floor_", 0.0))
+    e = deviations(v, p, loss, getattr(estimator, "floor_", 0.0), np.concatenate(features))
     if hasattr(loss, "half_quadratic") or isinstance(loss, SquaredL2):
         e = e / _spreads(seen)[np.concatenate(features)]
     scale = MAD_TO_STANDARD_DEVIATION * float(np.median(e))

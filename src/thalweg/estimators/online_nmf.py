@@ -40,10 +40,11 @@ class OnlineNMF(DivergenceEstimator, StreamingEstimator):
         Number of components. ``"auto"`` takes the smallest number whose error at hidden entries is
         within one standard error of the smallest error; see ``rank_evidence_``.
     loss : str or Divergence, default="kl"
-        The divergence d: ``"kl"`` for counts, ``"itakura-saito"`` for spectra, ``"squared-l2"``,
+        The divergence d: ``"kl"`` for counts, ``"negative-binomial"`` and ``"zero-inflated"`` for
+        counts that vary more or are lost, ``"itakura-saito"`` for spectra, ``"squared-l2"``,
         ``"huber"``, ``"l1"`` or ``"l2"`` for data with outliers, ``"hellinger"``, or an object of
         :mod:`thalweg.divergences` such as ``Beta(1.5)``. The Huber threshold is estimated from
-        the noise unless it is given.
+        the noise, and the dispersion of counts from the first samples, unless they are given.
     solver : {"fast", "mu", "spsgd"}, default="fast"
         ``"fast"`` computes codes by Newton's method with exact nonnegative least squares, and
         updates the components with a quadratic model of the loss. For data with fewer than 10 %

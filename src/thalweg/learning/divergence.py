@@ -10,7 +10,9 @@ from thalweg._typing import Array
 from thalweg.divergences import Divergence
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.kl import KL
+from thalweg.divergences.negative_binomial import NegativeBinomial
 from thalweg.divergences.squared_l2 import SquaredL2
+from thalweg.divergences.zero_inflated import ZeroInflated
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.divergence_problem import coefficients
 from thalweg.encoders.fast import Fast
@@ -23,6 +25,7 @@ from thalweg.encoders.subgradient import Subgradient as SubgradientEncoder
 from thalweg.errors import ParameterError
 from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.code_prior import empty_prior
+from thalweg.learning.count_dispersion import tuned_counts
 from thalweg.learning.dictionaries import scaled_dictionary
 from thalweg.learning.noise import NoiseEstimate, estimate_noise
 from thalweg.learning.online import SAMPLE_WEIGHT_EXPONENT, OnlineLearner
@@ -62,7 +65,8 @@ class DivergenceModel:
     n_components : int
         Number of columns K of the dictionary.
     loss : Divergence
-        The divergence d. Huber's loss without a threshold gets one from the noise.
+        The divergence d. Huber's loss without a threshold gets one from the noise, and counts
+        without a dispersion get one from the first samples.
     code_penalty : Prox
         Penalty omega of the codes.
     constraint : Prox
@@ -139,7 +143,9 @@ class DivergenceModel:
         return "random" if automatic and distorted else self.initial
 
     def first_loss(self, batch: Batch, W: Array, form: DataForm) -> Divergence:
-        """Return the loss, with a threshold from the noise of the first batch if it needs one."""
+        """Return the loss, with what is open in it estimated from the first batch."""
+        if isinstance(self.loss, (NegativeBinomial, ZeroInflated)):
+            return tuned_counts(self.loss, batch, W)
         if not isinstance(self.loss, Huber):
             return self.loss
         scale = 10.0 * float(batch.V.max(initial=0.0)) or 1.0  # large enough for no outlier

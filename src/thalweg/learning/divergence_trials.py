@@ -39,6 +39,8 @@ _N_BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 200, 32, 128
 _OUTLIER = 4.0
 # Accuracy of short fits, in tolerances of their codes: exact data of rank 1 are fitted to one.
 _ACCURACY = 10.0
+# Components of the fit that tells the dispersion of counts: too few would take it for noise.
+_COUNT_RANK = 10
 # Times that outliers are left out at the first rank, which has no fit below.
 _FIRST_TRIMS = 3
 
@@ -133,7 +135,8 @@ class DivergenceTrials(RankTrials):
     def _trimmed(self, trial: Trial) -> Batch:
         """Return the samples without entries that are far from a fit."""
         V, observed = self.batch
-        a = deviations(V, trial.W @ trial.H, trial.loss, self.form.floor)
+        features = np.broadcast_to(np.arange(len(V))[:, None], V.shape)
+        a = deviations(V, trial.W @ trial.H, trial.loss, self.form.floor, features)
         mask = np.ones(V.shape, np.bool_) if observed is None else observed
         counted = np.where(mask & (self.form.floor < V), a, np.nan)
         median = _nan_medians(counted.reshape(1, -1))
@@ -205,14 +208,21 @@ def choose_rank(
         model = replace(model, loss=Huber())  # outliers would add components
     form = model.form(X)
     X, features = search_sample(X, form, rng)
-    model = replace(model, frozen=model.frozen[features])
+    loss: Any = model.loss
+    if hasattr(loss, "restricted"):
+        loss = loss.restricted(features)
+    model = replace(model, frozen=model.frozen[features], loss=loss)
     share = hidden_share(X)
     seen, hidden = hide_counts(X, share, rng) if form.sparse else hide(_dense(X), share, rng)
     first, last = model.frozen.shape[1] + 1, most or largest_rank(X.shape)
     if last <= first or hidden.n_hidden == 0:
         nothing = np.array([np.nan])
         return RankEvidence(np.array([first]), nothing, nothing, hidden.n_hidden)
-    trials = DivergenceTrials(model, form.batch(seen), form, hidden, int(rng.integers(2**31)))
+    batch = form.batch(seen)
+    if getattr(model.loss, "is_open", False):  # the same loss for all ranks
+        many = replace(model, n_components=min(last, max(first, _COUNT_RANK)))
+        model = replace(model, loss=many.first_loss(batch, many.dictionary(batch, rng), form))
+    trials = DivergenceTrials(model, batch, form, hidden, int(rng.integers(2**31)))
     return climb(trials, first, last)
 
 

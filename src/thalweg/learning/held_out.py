@@ -140,7 +140,7 @@ class HiddenEntries(NamedTuple):
     def measure(self, W: Array, H: Array, loss: Divergence, floor: float = 0.0) -> Array:
         """Return how far a model is from each hidden entry: |v - p|, or sqrt(2 d(v | p))."""
         p = np.einsum("nk,nk->n", W[self.features], H.T[self.samples])
-        return deviations(self.values, p, loss, floor)
+        return deviations(self.values, p, loss, floor, self.features)
 
     def row_losses(
         self, measured: Array, loss: Divergence, floor: float = 0.0, accuracy: float = 0.0
@@ -160,7 +160,9 @@ class HiddenEntries(NamedTuple):
     def spread(self, loss: Divergence, floor: float = 0.0) -> float:
         """Return the median deviation of the hidden entries from their mean."""
         v = self.values
-        return float(np.median(deviations(v, np.full_like(v, v.mean()), loss, floor)))
+        return float(
+            np.median(deviations(v, np.full_like(v, v.mean()), loss, floor, self.features))
+        )
 
     def _scales(self, measured: Array, loss: Divergence, least: float) -> Array:
         """Return the noise scale at each hidden entry."""
@@ -284,8 +286,21 @@ def _is_residual(loss: Divergence) -> bool:
     return isinstance(loss, (HalfQuadratic, SquaredL2))
 
 
-def deviations(v: Array, p: Array, loss: Divergence, floor: float = 0.0) -> Array:
+def deviations(
+    v: Array, p: Array, loss: Divergence, floor: float = 0.0, features: Indices | None = None
+) -> Array:
     """Return |v - p| of each entry, or sqrt(2 d(v | p)) if the loss is not one of residuals.
+
+    Parameters
+    ----------
+    v, p : arrays of one shape
+        Data and model.
+    loss : Divergence
+        The loss d.
+    floor : float
+        Smallest entry.
+    features : integer array of that shape, optional
+        The feature of each entry, for losses with parameters of their own for each.
 
     Examples
     --------
@@ -298,8 +313,21 @@ def deviations(v: Array, p: Array, loss: Divergence, floor: float = 0.0) -> Arra
     if _is_residual(loss):
         return np.abs(v - p)
     v, p = np.maximum(v, floor), np.maximum(p, max(floor, _tiny(v)))
-    each = loss.value(v.reshape(1, -1), p.reshape(1, -1)).reshape(v.shape)
-    return np.sqrt(2.0 * np.maximum(each, 0.0))
+    if features is None or not hasattr(loss, "restricted"):
+        whole: Array = np.sqrt(2.0 * _each(loss, v, p))
+        return whole
+    each = np.empty(v.shape)
+    for feature in np.unique(features):
+        own = features == feature
+        each[own] = _each(loss.restricted(feature), v[own], p[own])
+    found: Array = np.sqrt(2.0 * each)
+    return found
+
+
+def _each(loss: Divergence, v: Array, p: Array) -> Array:
+    each = np.maximum(loss.value(v.reshape(1, -1), p.reshape(1, -1)), 0.0)
+    shaped: Array = each.reshape(v.shape)
+    return shaped
 
 
 def _tiny(v: Array) -> float:
