@@ -26,7 +26,7 @@ RANKS = (0, 1, 2, 4, 8, 16)  # candidates
 _REQUIRED_GAIN = 0.99
 _REQUIRED_RANK_GAIN = 0.97  # the same for a larger rank, and for a model without time
 _DECISIVE_RANK = 4  # smaller ranks are all tried; from here on, one that is no better ends it
-_LARGE_RANK = 8  # largest rank of further models without time, which take most of the time
+_LARGE_RANK = 8  # largest rank of the first model without time: these take most of the time
 # Errors of a model without time, in those with time, below which further ranks of it are tried.
 _CLOSE = 1.05
 # Median correlation of deviations over a step from which a random walk is tried.
@@ -204,12 +204,13 @@ def _best_static(
     table: HiddenTrials, static: StaticFill, ranks: Sequence[int], timed: Trial
 ) -> Trial:
     """Return the best model without time, of a rank near that of the best one with time."""
-    place = int(np.argmin([abs(k - timed.n_components) for k in ranks]))
+    wanted = min(timed.n_components, _LARGE_RANK)
+    place = int(np.argmin([abs(k - wanted) for k in ranks]))
     best = table.static(static, ranks[place])
     if table.ratio(best, timed) < _CLOSE:
-        near = [k for k in (place - 1, place + 1) if 0 <= k < len(ranks)]
-        for k in near:
-            if ranks[k] <= _LARGE_RANK:
+        most = max(timed.n_components, _LARGE_RANK)
+        for k in (place - 1, place + 1):
+            if 0 <= k < len(ranks) and ranks[k] <= most:
                 trial = table.static(static, ranks[k])
                 best = trial if table.ratio(trial, best) < 1.0 else best
     return best

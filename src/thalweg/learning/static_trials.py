@@ -10,8 +10,8 @@ from thalweg.learning.robust_completion import Alternation
 
 __all__ = ["StaticTrials"]
 
-# Iterations, and angle in radians at which they stop, of a subspace that starts at that of a trial
-# and does not fill gaps: it only separates outliers.
+# Iterations, and angle in radians at which they stop, of a subspace that fills no gaps, and only
+# separates outliers.
 _FURTHER_ITERATIONS, _FURTHER_TOL = 2, 1e-2
 
 
@@ -54,8 +54,7 @@ class StaticTrials:
         return np.asarray((found.U @ found.H).T)
 
     def further(self, rank: int) -> Alternation:
-        """Return the completion that continues from the trial of this rank, if there was one."""
-        if rank not in self._starts:
-            return self.method
+        """Return the completion of few iterations, from the trial of this rank if there was one."""
         limits = min(self.method.max_iter, _FURTHER_ITERATIONS), max(self.method.tol, _FURTHER_TOL)
-        return replace(self.method, max_iter=limits[0], tol=limits[1], start=self._starts[rank])
+        start = self._starts.get(rank)
+        return replace(self.method, max_iter=limits[0], tol=limits[1], start=start)
