@@ -1139,18 +1139,21 @@ def with_sample(
 
 
 def mask_stuck(X: Array, observed: Array, min_run: int) -> tuple[Array, Array]:
-    """Return the mask without stuck features, and which features vary since they were constant."""
+    """Return the mask without stuck and dead features, and the ones that were constant and vary."""
     mask, released = observed.copy(), np.zeros(X.shape[1], bool)
     for t, there in enumerate(observed):
-        stuck = np.zeros(X.shape[1], bool)
+        stuck, dead = np.zeros((2, X.shape[1]), bool)
         for f in np.flatnonzero(there):
             values = X[: t + 1, f][observed[: t + 1, f]]
             runs = np.flatnonzero(np.diff(values) != 0)
             run = len(values) - 1 - (runs[-1] + 1 if len(runs) else 0)
             stuck[f] = len(runs) > 0 and run >= min_run
+            dead[f] = len(runs) == 0 and run >= min_run and values[0] == 0
             released[f] |= len(runs) == 1 and runs[0] >= min_run
-        if 2 * stuck.sum() < there.sum():
-            mask[t] &= ~stuck
+        if dead.sum() < there.sum():
+            mask[t] &= ~dead
+            if 2 * stuck.sum() < (there & ~dead).sum():
+                mask[t] &= ~stuck
     return mask, released
 
 

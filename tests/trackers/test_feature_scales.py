@@ -235,3 +235,62 @@ def test_stuck_sensors_are_reported() -> None:
     _, track = tracker.step(state, data[:, 2500:], known.T[:, 2500:])
     assert (track.R != 0).T[bad[2500:] & known[2500:]].mean() > 0.7
     assert (track.R != 0).T[~bad[2500:] & known[2500:]].mean() < 0.03
+
+
+# --- streams that begin in another way than they go on --------------------------------------------
+
+
+def error_after(X: Array, source: Any, **settings: Any) -> float:
+    from thalweg import PetrelsADMM
+
+    return sep(PetrelsADMM(2, random_state=0, **settings).fit(X).components_, source.basis_at(0).T)
+
+
+@pytest.fixture(scope="module")
+def still() -> Any:
+    return subspace_stream(2500, 40, 2, missing=0.1, outlier_density=0.1, snr=20.0, random_state=0)
+
+
+@pytest.mark.parametrize("n_dead", [10, 16, 20, 32])
+def test_features_that_are_zero_at_first_are_learned_when_they_begin(
+    still: Any, n_dead: int
+) -> None:
+    """Zeros of dead features must not make the noise scale vanish."""
+    X = still.X.copy()
+    X[:800, :n_dead] = 0.0
+    assert error_after(X, still) < 1e-3
+    plain = error_after(still.X, still)
+    assert plain < 5e-5
+
+
+@pytest.mark.parametrize("noise", ["per-feature", "common"])
+def test_noise_after_an_exact_start_is_no_drift(still: Any, noise: str) -> None:
+    """Errors of rounding agree with one another, which is no evidence of a drift."""
+    X = np.where(np.isnan(still.X), np.nan, still.clean)
+    X[600:] = still.X[600:]
+    assert error_after(X[:600], still, noise=noise) < 1e-20
+    assert error_after(X, still, noise=noise) < 1e-4
+
+
+@pytest.mark.parametrize("start", ["zeros", "constant", "garbage", "bad sensors"])
+def test_a_start_that_is_all_bad_is_overcome(still: Any, start: str) -> None:
+    rng, X = np.random.default_rng(0), still.X.copy()
+    bad = {
+        "zeros": np.zeros((300, 40)),
+        "constant": np.full((300, 40), 7.0),
+        "garbage": 5.0 * rng.normal(size=(300, 40)),
+        "bad sensors": np.where(np.arange(40) < 16, 20.0 * rng.random((300, 40)), X[:300]),
+    }
+    X[:300] = bad[start]
+    assert error_after(X, still) < 1e-3
+
+
+def test_evidence_below_that_of_a_drift_keeps_the_memory() -> None:
+    memory = AdaptiveMemory.longest(np.eye(3, 1))._replace(length=500.0, n_samples=5000.0)
+    lengths = []
+    for correlation in (0.0, 0.3, 0.9):  # 0, 1.7 and 5.1 standard errors of 32 pairs
+        memory.pair_sums[:] = 32.0, 0.0, 0.0, 32.0 * correlation, 32.0, 32.0
+        lengths.append(memory.updated(np.eye(3, 1), 32).length)
+    assert lengths[0] > 500.0
+    assert lengths[1] == 500.0
+    assert lengths[2] < 500.0

@@ -14,6 +14,9 @@ _LONGEST, _SHORTEST = 1e4, 5.0
 # The memory is shortened if an agreement exceeds its standard error this many times.
 # benchmark: tracking_hard
 _SIGNIFICANT = 3.0
+# It becomes longer only below this many: it stays where a drift is likely, but not yet proven.
+# benchmark: tracking_hard
+_LIKELY = 1.0
 _SHORTENING = 0.7  # factor of the memory then
 # Otherwise it becomes longer: by this share at each check, and at most by one for each sample.
 _LENGTHENING = 0.05
@@ -31,7 +34,7 @@ class AdaptiveMemory(NamedTuple):
     it lags behind a moving subspace, its moves between checks point in the same direction. So do
     the errors ``r h'`` of successive samples: the cosines of their residuals r and of their codes h
     are correlated. Noise that is correlated in time makes both cosines large, but does not
-    correlate them. On such evidence the memory is shortened; otherwise it becomes longer.
+    correlate them. On such evidence the memory is shortened; without any it becomes longer.
 
     Attributes
     ----------
@@ -84,6 +87,11 @@ class AdaptiveMemory(NamedTuple):
         """The forgetting factor."""
         return 1.0 - 1.0 / self.length
 
+    def without_evidence(self, W: Array) -> "AdaptiveMemory":
+        """Return the memory as if nothing had been observed since the last check."""
+        zeros = np.zeros(6), np.zeros_like(self.move)
+        return self._replace(basis=W, pair_sums=zeros[0], move=zeros[1], evidence=np.zeros(8))
+
     def updated(self, W: Array, n: int) -> "AdaptiveMemory":
         """Return the memory after a check of n samples, at which the basis is W."""
         n_samples = self.n_samples * self.forgetting**n + n
@@ -92,10 +100,13 @@ class AdaptiveMemory(NamedTuple):
         chance = 1.0 / max(W.shape[1] * (W.shape[0] - W.shape[1]), 1) if self.move.any() else 0.0
         now = np.array([*self.pair_sums, float(np.vdot(move, self.move)), chance])
         evidence = self.evidence * _DECAYS + now
-        total, square = evidence[6:]
-        moves_agree = length > _MOVES_PER_MEMORY * n and total > _SIGNIFICANT * sqrt(square)
-        if moves_agree or _are_correlated(*evidence[:6].tolist()):
+        agreement = _correlation(*evidence[:6].tolist())
+        if length > _MOVES_PER_MEMORY * n and evidence[7] > 0.0:
+            agreement = max(agreement, float(evidence[6]) / sqrt(evidence[7]))
+        if agreement > _SIGNIFICANT:
             length, evidence = max(_SHORTENING * length, _SHORTEST), np.zeros(8)
+        elif agreement > _LIKELY:
+            length = self.length
         else:
             length = min(self.length + min(_LENGTHENING * self.length, n), _LONGEST)
         return self._replace(
@@ -110,12 +121,12 @@ class AdaptiveMemory(NamedTuple):
 _DECAYS = np.array([_SAMPLE_DECAY] * 6 + [_MOVE_DECAY] * 2)
 
 
-def _are_correlated(n: float, a: float, b: float, ab: float, aa: float, bb: float) -> bool:
-    """Return whether two variables have a significant positive correlation, from their sums."""
+def _correlation(n: float, a: float, b: float, ab: float, aa: float, bb: float) -> float:
+    """Return the correlation of two variables in its standard errors, from their sums."""
     if not n > 0.0:
-        return False
+        return 0.0
     variances = max(aa - a * a / n, 0.0) * max(bb - b * b / n, 0.0)
-    return ab - a * b / n > _SIGNIFICANT * sqrt(variances / n)
+    return (ab - a * b / n) / sqrt(variances / n) if variances > 0.0 else 0.0
 
 
 def _direction(W: Array, before: Array) -> Array:

@@ -35,6 +35,9 @@ _CHECK_EVERY = 32
 # in 8..32 gives the same results.
 _STUCK_RUN = 16
 _RELEASED = 2  # variation of a feature after many repeats
+# Noise of fewer rounding errors of a typical entry says nothing about a drift. Safety margin:
+# that of an exact fit is of the order of 1.
+_ROUNDING_ERRORS = 64.0
 
 
 @dataclass(frozen=True)
@@ -137,9 +140,12 @@ class PetrelsADMMTracker:
     ) -> RejectionState:
         """Return the state before the first sample, from a robust fit to some samples."""
         if self.noise == "common":
-            return self.init(robust_basis(V, K, observed, seed=seed, guess=guess))
-        found = robust_init(V, K, observed, seed=seed, guess=guess, per_feature=True)
-        return self.init(found.U, found.scales)
+            state = self.init(robust_basis(V, K, observed, seed=seed, guess=guess))
+        else:
+            found = robust_init(V, K, observed, seed=seed, guess=guess, per_feature=True)
+            state = self.init(found.U, found.scales)
+        is_dead = ~(observed & (V != 0.0)).any(axis=1) & (observed.sum(axis=1) >= _STUCK_RUN)
+        return state._replace(repeats=state.repeats.with_dead(is_dead, _STUCK_RUN))
 
     def step(
         self, state: RejectionState, V: Array, observed: Mask | None = None
@@ -190,16 +196,8 @@ class PetrelsADMMTracker:
         )
         R *= scale
         statistics = RejectionStatistics._make((*numbers, statistics.first_scales))
-        after = RejectionState(
-            unpack_rows(W, X.shape[1]),
-            D,
-            L,
-            statistics,
-            scales,
-            memory,
-            repeats,
-            state.n_pending + int(np.count_nonzero(mask.any(axis=1))),
-        )
+        U, n = unpack_rows(W, X.shape[1]), state.n_pending + np.count_nonzero(mask.any(axis=1))
+        after = RejectionState(U, D, L, statistics, scales, memory, repeats, int(n))
         if after.n_pending == _CHECK_EVERY:
             after = self._checked(after)
         if (stuck := mask & ~learned).any():
@@ -217,27 +215,32 @@ class PetrelsADMMTracker:
         F, K = state.W.shape
         state, memory = state._replace(n_pending=0), state.memory
         if self.forgetting == "auto":
+            energy = float(np.vdot(state.W, state.W)) * state.statistics.code_size / (F * K)
+            resolution = _ROUNDING_ERRORS * float(np.finfo(state.W.dtype).eps)
+            if state.statistics.variance < resolution**2 * energy:
+                memory = memory.without_evidence(state.W)
             memory = memory.updated(state.W, _CHECK_EVERY)
         if self.noise == "common":
             return state._replace(memory=memory._replace(basis=state.W))
-        scales, variation = (
-            state.scales.updated(state.W, self.threshold, state.memory.pair_sums[0]),
-            state.repeats.variation,
-        )
-        released = variation == _RELEASED
-        if 2 * np.count_nonzero(released) >= F:  # the stream has begun to vary, not some sensors
-            released = np.zeros_like(released)
+        scales = state.scales.updated(state.W, self.threshold, state.memory.pair_sums[0])
+        repeats, released = state.repeats, state.repeats.variation == _RELEASED
         if released.any():
+            variation = np.minimum(repeats.variation, 1).astype(np.int8)
+            state = state._replace(repeats=repeats._replace(variation=variation))
+            learned = state.W.any(axis=1)
+            if 2 * np.count_nonzero(released & learned) >= F:  # the stream, not some sensors
+                released &= ~learned
             scales = scales.restarted(released, self._typical_size(state))
-        if (variation == _RELEASED).any():
-            repeats = state.repeats._replace(variation=np.minimum(variation, 1).astype(np.int8))
-            state = state._replace(repeats=repeats)
         ratio = state.scales.scale / scales.scale
-        W, D = state.W * ratio[:, None], unpack_rows(state.D, F) / np.square(ratio)[:, None]
+        W: Array = state.W * ratio[:, None]
+        D: Array = state.D * pack_rows(np.square(1.0 / ratio)[:, None])
         if released.any():
-            W[released], D[released] = 0.0, state.statistics.code_size / K
-        memory = memory._replace(basis=W)
-        return state._replace(W=W, D=pack_rows(D), scales=scales, memory=memory)
+            rows: Array = unpack_rows(D, F)
+            W[released], rows[released] = 0.0, state.statistics.code_size / K
+            D = pack_rows(rows)
+        if (constant := repeats.variation == 0).any() and not constant.all():
+            W[repeats.dead(_STUCK_RUN)] = 0.0
+        return state._replace(W=W, D=D, scales=scales, memory=memory._replace(basis=W))
 
     def _typical_size(self, state: RejectionState) -> float:
         """Return the typical root mean square of an entry, in units of the common noise scale."""

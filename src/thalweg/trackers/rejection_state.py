@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg._typing import Array
+from thalweg._typing import Array, Mask
 from thalweg.trackers.adaptive_memory import AdaptiveMemory
 from thalweg.trackers.feature_scales import FeatureScales
 
@@ -75,6 +75,17 @@ class Repeats(NamedTuple):
     def none(cls, F: int, dtype: np.typing.DTypeLike) -> "Repeats":
         """Return the state before the first sample."""
         return cls(np.zeros(F, dtype), np.zeros(F, np.int32), np.full(F, -1, np.int8))
+
+    def with_dead(self, features: Mask, n_repeats: int) -> "Repeats":
+        """Return the state after as many zeros of some features, which have had no other value."""
+        run = np.where(features, np.int32(n_repeats), self.run)
+        variation = np.where(features, np.int8(0), self.variation)
+        return Repeats(np.where(features, self.last.dtype.type(0), self.last), run, variation)
+
+    def dead(self, n_repeats: int) -> Mask:
+        """Return the features that have had zeros only, and as many repeats of them."""
+        mask: Mask = (self.variation == 0) & (self.run >= n_repeats) & (self.last == 0)
+        return mask
 
 
 class RejectionState(NamedTuple):

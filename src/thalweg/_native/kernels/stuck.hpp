@@ -25,11 +25,12 @@ struct Repeats {
 
 template <class Target, class T>
 struct StuckKernels {
-    /// Remove the entries of stuck features from `observed`, sample by sample.
+    /// Remove the entries of stuck and of dead features from `observed`, sample by sample.
     ///
     /// A feature is stuck if it has varied before, and now repeats a value at least `min_run`
-    /// times. If at least half of the observed entries of a sample are, repeats are normal for
-    /// these data, and the sample stays as it is.
+    /// times. It is dead if it has never had another value than 0, at least as often. If at least
+    /// half of the other observed entries of a sample are stuck, repeats are normal for these
+    /// data, and they stay. So does a sample of dead features only.
     static void mask_stuck(Matrix<const T> X, Matrix<bool> observed, Repeats<T> repeats,
                            Index min_run);
 };
