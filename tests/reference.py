@@ -261,6 +261,19 @@ def huber_threshold(sizes: Array, thresholds: Array, bandwidth: float, tolerance
     return float(thresholds[-1] - too_large * (thresholds[1] - thresholds[0]))
 
 
+def add_samples(
+    samples: tuple[Array, Array, Array], share: float, before: tuple[Array, Array]
+) -> tuple[Array, Array, float]:
+    """Return the running means of h h' and h (v - r)', and the mean of |v - r|^2."""
+    A, B, square = (1.0 - share) * before[0], (1.0 - share) * before[1], 0.0
+    weight = 1.0 / len(samples[0])
+    for v, r, h in zip(*samples, strict=True):
+        A = A + share * weight * np.outer(h, h)
+        B = B + share * weight * np.outer(h, v - r)
+        square += weight * float(np.sum((v - r) ** 2))
+    return A, B, square
+
+
 def descend_atoms(A: Array, B: Array, W: Array, radius: float, free: Array) -> Array:
     """Return W after each free column has been minimised over in turn, from scratch."""
     W = W.copy()

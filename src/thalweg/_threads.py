@@ -78,17 +78,32 @@ def _limit() -> _Limit:
 def pool_threads(n_jobs: Any) -> Iterator[None]:
     """Let compiled loops use ``n_jobs`` threads inside the block; None and -1 as in scikit-learn.
 
+    With several threads, BLAS has one: its own threads would stay awake after each product, on the
+    same processors.
+
     Examples
     --------
     >>> from thalweg._threads import pool_threads
     >>> with pool_threads(2):
     ...     pass
     """
-    before = _native.set_thread_count(_n_threads(n_jobs))
+    with _threads(_n_threads(n_jobs), one_blas_thread=False):
+        yield
+
+
+@contextmanager
+def _threads(count: int, one_blas_thread: bool) -> Iterator[None]:
+    """Set the number of threads; BLAS has one if that is asked for, or if there are several."""
+    one_blas_thread |= count > 1
+    if one_blas_thread:
+        _limit().hold()
+    before = _native.set_thread_count(count)
     try:
         yield
     finally:
         _native.set_thread_count(before)
+        if one_blas_thread:
+            _limit().release()
 
 
 def _n_threads(n_jobs: Any) -> int:
@@ -116,18 +131,9 @@ def few_threads(
     >>> with few_threads(n_features=100, n_components=5, n_samples=64):
     ...     pass
     """
-    before = _native.thread_count()
-    count = before if n_jobs == "unchanged" else _n_threads(n_jobs)
-    one_blas_thread = count > 1 or n_features * n_components * n_samples < _SMALL_PRODUCT
-    if one_blas_thread:
-        _limit().hold()
-    _native.set_thread_count(count)
-    try:
+    count = _native.thread_count() if n_jobs == "unchanged" else _n_threads(n_jobs)
+    with _threads(count, n_features * n_components * n_samples < _SMALL_PRODUCT):
         yield
-    finally:
-        _native.set_thread_count(before)
-        if one_blas_thread:
-            _limit().release()
 
 
 def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:

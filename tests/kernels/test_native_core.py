@@ -108,6 +108,10 @@ def calls(dtype: Any = np.float64) -> dict[str, Call]:
     values = rng.choice([0.0, 1e-9, 1.0, np.nan], 1 << 20).astype(dtype)
     free6 = np.arange(6) > 0
     found = {
+        "add_samples": Call(
+            _native.add_samples, ((numbers(300, 150), numbers(300, 150), numbers(300, 9)), 0.1,
+            (numbers(9, 9), numbers(9, 150)), (numbers(9, 9), numbers(9, 150))), {(3, 0), (3, 1)},
+        ),
         "weighted_grams": Call(
             _native.weighted_grams, (numbers(300, 50), numbers(50, 8), 0.5, 1.0,
             numbers(300, 8, 8)), {(4,)},

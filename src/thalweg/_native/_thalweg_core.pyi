@@ -850,6 +850,76 @@ def sweep_rows(
     Lower w'A_f w / 2 - b_f'w in each row w >= lower of W, one entry after the other.
     """
 
+@overload
+def add_samples(
+    samples: tuple[
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+    ],
+    share: float,
+    before: tuple[
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+    ],
+    after: tuple[
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
+    ],
+) -> float: ...
+@overload
+def add_samples(
+    samples: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+    ],
+    share: float,
+    before: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+    ],
+    after: tuple[
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+        Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
+    ],
+) -> float:
+    """
+    Average h h' and h (v - r)' over samples v with outliers r and codes h, and over earlier
+    ones: samples is (V, R, H), with the weight share; before and after are means (A, B).
+    Returns the mean of |v - r|^2 over the samples.
+    """
+
 class StepRule(enum.Enum):
     """How the angle of a rotation is found."""
 

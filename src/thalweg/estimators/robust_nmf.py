@@ -180,17 +180,17 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
             X = check_data(self, X, reset=True)
             batch, max_iter = as_batch(X), check_count("max_iter", self.max_iter)
             learner = self.find_rank(X).make_learner()
-            with few_threads(
-                X.shape[1], learner.model.n_components, min(X.shape[0], MAX_CHUNK_SIZE)
-            ):
+            shape = X.shape[1], learner.model.n_components, min(X.shape[0], MAX_CHUNK_SIZE)
+            with few_threads(*shape):
                 state = learner.init(batch, generator(self.random_state))
             learner.method(state.outlier_weight)  # raises if a parameter is invalid
             self.discard_fit()
         plan = NoisePlan.of(X.shape[1], [X.shape[0]])
-        state = learner.run(state, LocalBlocks(lambda: [batch]), plan, max_iter, self.set_state)
-        self.estimate_code_prior(X)
-        self.order_components()
-        self.count_residuals(X)
+        with few_threads(*shape):
+            state = learner.run(state, LocalBlocks(lambda: [batch]), plan, max_iter, self.set_state)
+            self.estimate_code_prior(X)
+            self.order_components()
+            self.count_residuals(X)
         self.warn_unless_converged(state)
         return self
 

@@ -127,16 +127,16 @@ class StreamingEstimator(StreamFit, RankSearch):
             with few_threads(*shape, self.n_jobs):
                 state = learner.init(form.batch(X[order[:n_first]]), form, rng)
                 self.set_state(learner, state)
-        try:
-            with few_threads(*shape, self.n_jobs):
+        with few_threads(*shape, self.n_jobs):
+            try:
                 for epoch in range(epochs):
                     order = order if epoch == 0 else self._order(n, rng)
                     for start in range(0, n, size):
                         batch = form.batch(X[order[start : start + size]])
                         state = learner.learn(state, batch)
                         self.report(learner, state, n * epochs)
-        finally:  # an interrupted fit keeps the result so far
-            self.set_state(learner, state)
+            finally:  # an interrupted fit keeps the result so far
+                self.set_state(learner, state)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:

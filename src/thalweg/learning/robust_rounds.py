@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thalweg._threads import map_in_threads
 from thalweg._typing import Array, Indices
+from thalweg.encoders.columns import chunks, times
 from thalweg.learning._robust_blocks import Shared, block_loss, leftovers, visit, without_state
 from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.noise import NoiseSample, estimate_noise, pooled, sampling_steps
@@ -158,13 +160,19 @@ class RobustRounds:
 
     def losses(self, batch: Batch, factors: Factors, outlier_weight: float) -> Array:
         """Return the loss of each sample, [O] (S-7), without the penalty of the dictionary."""
-        W, H, R = factors
-        E = batch.V - W @ H - R
-        if batch.observed is not None:
-            E, R = E * batch.observed, R * batch.observed
-        costs = self.model.outliers(outlier_weight).value(R) + self.code_penalty.value(H)
-        losses: Array = 0.5 * np.einsum("fb,fb->b", E, E) + costs
-        return losses
+        W, outliers = factors.W, self.model.outliers(outlier_weight)
+
+        def chunk_losses(columns: slice) -> Array:
+            V, H, R = (array[:, columns] for array in (batch.V, factors.H, factors.R))
+            E = V - times(W, H) - R
+            if batch.observed is not None:
+                known = batch.observed[:, columns]
+                E, R = E * known, R * known
+            losses: Array = 0.5 * np.einsum("fb,fb->b", E, E)
+            return losses + outliers.value(R) + self.code_penalty.value(H)
+
+        pieces = chunks(batch.V, W.shape[1]) or [slice(0)]
+        return np.concatenate(list(map_in_threads(chunk_losses, pieces)))
 
     def penalty(self, W: Array) -> float:
         """Return the penalty of the dictionary."""

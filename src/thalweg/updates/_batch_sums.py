@@ -1,13 +1,15 @@
-"""Sums over samples for batch methods, and outliers at missing entries."""
+"""Chunks of samples and their sums for batch methods, and outliers at missing entries."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from thalweg._threads import map_in_threads
 from thalweg._typing import Array, Mask
+from thalweg.encoders.columns import chunks
 
-__all__ = ["Sums", "fill_missing"]
+__all__ = ["Sums", "empty_like", "fill_missing", "some_columns", "visit_chunks"]
 
 
 class Sums(NamedTuple):
@@ -36,6 +38,34 @@ class Sums(NamedTuple):
             total = Sums(*(one + two for one, two in zip(total, part, strict=True)))
         summed: Sums = total
         return summed
+
+
+def visit_chunks(
+    visit: Callable[[slice], tuple[tuple[Array, ...], Sums]], V: Array, results: tuple[Array, ...]
+) -> Sums:
+    """Visit the samples in chunks, on several threads; return the sums over all.
+
+    ``visit`` returns arrays with a column for each sample of its chunk, which go into ``results``.
+    """
+
+    def visit_chunk(columns: slice) -> Sums:
+        parts, sums = visit(columns)
+        for result, part in zip(results, parts, strict=True):
+            result[:, columns] = part
+        return sums
+
+    pieces = chunks(V, max(len(result) for result in results)) or [slice(0)]
+    return Sums.merge(list(map_in_threads(visit_chunk, pieces)))
+
+
+def empty_like(X: Array) -> Array:
+    """Return an array of the same shape whose columns are contiguous."""
+    return np.empty(X.shape[::-1], X.dtype).T
+
+
+def some_columns(columns: slice, *arrays: Any) -> Any:
+    """Return the columns of each array; None for None."""
+    return [None if array is None else array[:, columns] for array in arrays]
 
 
 def fill_missing(R: Array, V: Array, product: Array, observed: Mask | None) -> Array:

@@ -8,13 +8,20 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from thalweg._typing import Array, Mask
+from thalweg.encoders.columns import times
 from thalweg.prox import Prox, apart
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import mean_diagonal
 from thalweg.updates import Factors
-from thalweg.updates._batch_sums import Sums, fill_missing
+from thalweg.updates._batch_sums import (
+    Sums,
+    empty_like,
+    fill_missing,
+    some_columns,
+    visit_chunks,
+)
 
 __all__ = ["BatchAdmm", "BatchAdmmState"]
 
@@ -102,24 +109,33 @@ class BatchAdmm:
         self, V: Array, state: BatchAdmmState, observed: Mask | None
     ) -> tuple[BatchAdmmState, Sums]:
         """Update codes and outliers, their copies and duals; return the sums for W."""
-        H, R, W, U, Q, _, A, B, _ = state
-        G, rho = W.T @ W, self.rho
+        W, rho = state.W, self.rho
+        G = W.T @ W
         rho_h = rho * mean_diagonal(G)
-        H = _ridge(G, W.T @ (V - R) + rho_h * U - A, rho_h)  # (S-12)
-        product = W @ H
-        target = (rho * Q + V - B - product) / (1.0 + rho)
-        if observed is not None:
-            target = target * observed
+        ridge = _ridge(G, rho_h)
         norm, bounds = apart(self.outliers)
-        R = fill_missing(norm.prox(target, 1.0 / (1.0 + rho)), V, product, observed)  # (S-13)
-        U = self.penalty.prox(H + A / rho_h, 1.0 / rho_h)  # (S-15)
-        Q = np.clip(R + B / rho, *bounds)  # (S-16)
-        A = A + rho_h * (H - U)  # (S-18)
-        B = B + rho * (R - Q)  # (S-19)
-        if observed is not None:  # no constraint R = Q at missing entries
-            B = B * observed
-        moved = state._replace(H=H, R=R, U=U, Q=Q, A=A, B=B)
-        return moved, Sums(H @ H.T, (V - R) @ H.T, V.shape[1])
+        fields = ("H", "R", "U", "Q", "A", "B")
+
+        def visit_chunk(columns: slice) -> tuple[tuple[Array, ...], Sums]:
+            v, known = some_columns(columns, V, observed)
+            H, R, U, Q, A, B = some_columns(columns, *(getattr(state, name) for name in fields))
+            H = cho_solve(ridge, times(W.T, v - R) + rho_h * U - A)  # (S-12)
+            product = times(W, H)
+            target = (rho * Q + v - B - product) / (1.0 + rho)
+            if known is not None:
+                target = target * known
+            R = fill_missing(norm.prox(target, 1.0 / (1.0 + rho)), v, product, known)  # (S-13)
+            U = self.penalty.prox(H + A / rho_h, 1.0 / rho_h)  # (S-15)
+            Q = np.clip(R + B / rho, *bounds)  # (S-16)
+            A = A + rho_h * (H - U)  # (S-18)
+            B = B + rho * (R - Q)  # (S-19)
+            if known is not None:  # no constraint R = Q at missing entries
+                B = B * known
+            return (H, R, U, Q, A, B), Sums(H @ H.T, (v - R) @ H.T, v.shape[1])
+
+        results = tuple(empty_like(getattr(state, name)) for name in fields)
+        sums = visit_chunks(visit_chunk, V, results)
+        return state._replace(**dict(zip(fields, results, strict=True))), sums
 
     def merge(self, sums: Sequence[Sums]) -> Sums:
         """Return the sums over several blocks."""
@@ -134,7 +150,7 @@ class BatchAdmm:
         # Frozen columns are constants and belong to the linear term.
         linear = sums.B[:, free] - l1 - Psi[:, kept] @ sums.A[np.ix_(kept, free)]
         linear = linear - D[:, free] + rho_w * Psi[:, free]
-        moved = _ridge(sums.A[np.ix_(free, free)], linear.T, rho_w + l2).T  # (S-14)
+        moved = cho_solve(_ridge(sums.A[np.ix_(free, free)], rho_w + l2), linear.T).T  # (S-14)
         W = np.hstack([Psi[:, kept], moved])
         projected = self.constraint.prox(moved + D[:, free] / rho_w, 1.0 / rho_w)  # (S-17)
         Psi = np.hstack([Psi[:, kept], projected])
@@ -145,6 +161,7 @@ class BatchAdmm:
         return Factors(state.Psi, state.U, state.Q)
 
 
-def _ridge(G: Array, C: Array, rho: float) -> Array:
-    solution: Array = cho_solve(cho_factor(G + rho * np.eye(len(G), dtype=G.dtype)), C)
-    return solution
+def _ridge(G: Array, rho: float) -> tuple[Array, bool]:
+    """Return the Cholesky factor of G + rho I."""
+    factor: tuple[Array, bool] = cho_factor(G + rho * np.eye(len(G), dtype=G.dtype))
+    return factor

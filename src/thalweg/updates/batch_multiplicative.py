@@ -1,5 +1,6 @@
 """Batch factorisation under a divergence by multiplicative updates."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
@@ -7,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
+from thalweg._threads import map_in_threads
 from thalweg._typing import Array, Indices, Mask
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
@@ -29,6 +31,7 @@ __all__ = ["BatchMultiplicative", "Parts"]
 _CHUNK_ENTRIES, _MIN_CHUNK_SIZE = 2**18, 16
 
 Block = tuple[Any, Mask | None]
+Piece = tuple[Indices | slice, DivergenceProblem]
 
 
 class Parts(NamedTuple):
@@ -172,16 +175,24 @@ class BatchMultiplicative:
     def encode(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Array:
         """Return the codes of a block after one update."""
         new = H.copy(order="F")
-        for columns, problem in self._pieces(V, W, observed, H):
+
+        def encode_piece(piece: Piece) -> None:
+            columns, problem = piece
             old = take_columns(H, columns)
             new.T[columns] = multiply(problem, old, problem.model(old)).T
+
+        deque(map_in_threads(encode_piece, list(self._pieces(V, W, observed, H))), maxlen=0)
         return new
 
     def parts(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Parts:
         """Return the sums over the samples of a block from which W is updated."""
         neg, pos = np.zeros_like(W), np.zeros(W.shape[1], W.dtype)
-        for columns, problem in self._pieces(V, W, observed, H):
-            less, more = problem.split_in_dictionary(take_columns(H, columns))
+
+        def split_piece(piece: Piece) -> tuple[Array, Array]:
+            columns, problem = piece
+            return problem.split_in_dictionary(take_columns(H, columns))
+
+        for less, more in map_in_threads(split_piece, list(self._pieces(V, W, observed, H))):
             neg, pos = neg + less, pos + more
         zeros = np.zeros(W.shape[1], W.dtype)
         if not (self._rescales and self._penalised and H.size):
@@ -202,9 +213,13 @@ class BatchMultiplicative:
         begin, total = 0, 0.0
         for V, observed in blocks:
             mine = H[:, begin : begin + V.shape[1]]
-            for columns, problem in self._pieces(V, W, observed):
-                codes = take_columns(mine, columns)
-                total += float(np.sum(self._values(problem, codes), dtype=np.float64))
+
+            def piece_total(piece: Piece, codes: Array = mine) -> float:
+                columns, problem = piece
+                values = self._values(problem, take_columns(codes, columns))
+                return float(np.sum(values, dtype=np.float64))
+
+            total += sum(map_in_threads(piece_total, list(self._pieces(V, W, observed))))
             begin += V.shape[1]
         return total / max(begin, 1)
 
@@ -238,7 +253,7 @@ class BatchMultiplicative:
 
     def _pieces(
         self, V: Any, W: Array, observed: Mask | None, H: Array | None = None
-    ) -> Iterator[tuple[Indices | slice, DivergenceProblem]]:
+    ) -> Iterator[Piece]:
         """Yield the problems of chunks of samples, without samples whose codes H are 0.
 
         Those stay 0 and do not affect W, but the derivative of the loss may be infinite there.

@@ -7,13 +7,20 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg._typing import Array, Mask
+from thalweg.encoders.columns import times
 from thalweg.encoders.initial_codes import ridge_codes
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant
 from thalweg.updates import Factors
-from thalweg.updates._batch_sums import Sums, fill_missing
+from thalweg.updates._batch_sums import (
+    Sums,
+    empty_like,
+    fill_missing,
+    some_columns,
+    visit_chunks,
+)
 
 __all__ = ["BatchPgd"]
 
@@ -68,15 +75,23 @@ class BatchPgd:
 
     def visit(self, V: Array, state: Factors, observed: Mask | None) -> tuple[Factors, Sums]:
         """Take the steps on codes and outliers; return the sums for the dictionary."""
-        W, H, R = state
+        W = state.W
         tiny = float(np.finfo(V.dtype).tiny)
         eta = self.kappa / max(float(np.linalg.norm(W, 2)) ** 2, tiny)
-        H = self.penalty.prox(H - eta * (W.T @ (W @ H + R - V)), eta)  # (S-8)
-        residual = V - W @ H
-        if observed is not None:
-            residual *= observed
-        R = fill_missing(self.outliers.prox(residual), V, W @ H, observed)  # (S-9)
-        return Factors(W, H, R), Sums(H @ H.T, (W @ H + R - V) @ H.T, V.shape[1])
+        results = empty_like(state.H), empty_like(V)
+
+        def visit_chunk(columns: slice) -> tuple[tuple[Array, ...], Sums]:
+            v, h, r, known = some_columns(columns, V, state.H, state.R, observed)
+            h = self.penalty.prox(h - eta * times(W.T, times(W, h) + r - v), eta)  # (S-8)
+            product = times(W, h)
+            residual = v - product
+            if known is not None:
+                residual *= known
+            r = fill_missing(self.outliers.prox(residual), v, product, known)  # (S-9)
+            return (h, r), Sums(h @ h.T, (product + r - v) @ h.T, v.shape[1])
+
+        sums = visit_chunks(visit_chunk, V, results)
+        return Factors(W, *results), sums
 
     def merge(self, sums: Sequence[Sums]) -> Sums:
         """Return the sums over several blocks."""

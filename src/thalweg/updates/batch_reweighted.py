@@ -1,11 +1,13 @@
 """Batch factorisation under a robust loss by iteratively reweighted least squares."""
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from thalweg import _native
+from thalweg._threads import map_in_threads
 from thalweg._typing import Array, Mask
 from thalweg.divergences import HalfQuadratic
 from thalweg.divergences.l1 import L1
@@ -16,7 +18,7 @@ from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.solvers.nnls import nnls, prepare
 from thalweg.updates.atom_scaling import penalty_slopes
-from thalweg.updates.batch_multiplicative import BatchMultiplicative
+from thalweg.updates.batch_multiplicative import BatchMultiplicative, Piece
 
 __all__ = ["BatchReweighted", "Quadratics"]
 
@@ -123,12 +125,17 @@ class BatchReweighted(BatchMultiplicative):
     def encode(self, V: Array, W: Array, H: Array, observed: Mask | None = None) -> Array:
         """Return the codes of a block after one update."""
         new = H.copy(order="F")
-        for columns, problem in self._pieces(V, W, observed, self._filled(V, observed)):
+
+        def encode_piece(piece: Piece) -> None:
+            columns, problem = piece
             old = take_columns(H, columns)
             weights, weighted = self._weighted(problem, old)
             slope = times(W.T, weighted) + W.dtype.type(self.code_l1)
             slope += W.dtype.type(self.code_l2) * old
             new.T[columns] = quadratic_minimum(problem, old, slope, weights).T
+
+        pieces = list(self._pieces(V, W, observed, self._filled(V, observed)))
+        deque(map_in_threads(encode_piece, pieces), maxlen=0)
         return new
 
     def parts(  # type: ignore[override]

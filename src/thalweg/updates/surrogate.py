@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import blas
 
+from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
 from thalweg.prox import Prox
@@ -23,9 +23,6 @@ from thalweg.updates._running_means import (
 from thalweg.updates.atom_replacement import replace_dead_atoms
 
 __all__ = ["Statistics", "Surrogate"]
-
-# C <- a A B + b C in one pass.
-_GEMM = {np.dtype(np.float64): blas.dgemm, np.dtype(np.float32): blas.sgemm}
 
 
 class Statistics(NamedTuple):
@@ -118,19 +115,20 @@ class Surrogate:
         H, n = codes.H, V.shape[1]
         if n == 0:
             return state
-        clean = V - codes.R
-        constant = (0.5 * np.vdot(clean.T, clean.T) + codes.cost.sum()) / n
         share, total, n_samples = batch_share(
             state.weight, state.n_samples, n, self.forgetting, self.fade
         )
-        kept, own = 1.0 - share, share / n
-        return Statistics(
-            H.dtype.type(kept) * state.A + H.dtype.type(own) * (H @ H.T),
-            _GEMM[H.dtype](own, clean, H, beta=kept, c=state.B, trans_b=1),
-            np.asarray(kept * state.constant + share * constant),
-            total,
-            n_samples,
-        )
+
+        def rows(X: Array) -> Array:
+            return np.ascontiguousarray(X.T, H.dtype)
+
+        before = rows(state.A), rows(state.B)
+        A, B = np.empty_like(before[0]), np.empty_like(before[1])
+        samples = rows(V), rows(codes.R), rows(H)
+        square = _native.add_samples(samples, float(share), before, (A, B))
+        constant = 0.5 * square + codes.cost.sum() / n
+        mean = np.asarray((1.0 - share) * state.constant + share * constant)
+        return Statistics(A, B.T, mean, total, n_samples)
 
     def step(
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None

@@ -91,6 +91,7 @@ NB_MODULE(_thalweg_core, m) {
     bind_nnls(m);
     bind_robust_codes(m);
     bind_rows(m);
+    bind_sample_means(m);
     bind_subspace_tracking(m);
     bind_approximation(m);
     bind_archetypes(m);

@@ -13,6 +13,7 @@ void bind_grams(nanobind::module_& m);
 void bind_nnls(nanobind::module_& m);
 void bind_robust_codes(nanobind::module_& m);
 void bind_rows(nanobind::module_& m);
+void bind_sample_means(nanobind::module_& m);
 void bind_subspace_tracking(nanobind::module_& m);
 void bind_approximation(nanobind::module_& m);
 void bind_archetypes(nanobind::module_& m);

@@ -10,9 +10,9 @@
 #include "kernels/nonnegative_quadratic.hpp"
 #include "kernels/robust_codes.hpp"
 #include "kernels/soft_threshold.hpp"
-#include "support/blas.hpp"
 #include "support/buffer.hpp"
 #include "support/interrupt.hpp"
+#include "support/products.hpp"
 
 namespace thalweg {
 namespace {
@@ -61,7 +61,7 @@ class Alternation {
             split(m, last);
             m = remove_settled(m, last);
             if (m == 0) break;
-            multiply<T>(rows_.residual.rows_between(0, m), columns_, first(slope_, m));
+            product<T>(Into::set, rows_.residual.rows_between(0, m), columns_, first(slope_, m));
             set_quadratics(m, settings_.relaxation);
             rows_.swap_codes();
             minimise(m);
@@ -99,7 +99,7 @@ class Alternation {
             for (Index k = 0; k < K_; ++k) rows_.passive(s, k) = h[k] > 0.0;
             rows_.weight[s] = static_cast<T>(p_.outliers.weight);
         }
-        if (p_.gram.shared()) return multiply<double>(rows_.h, p_.gram.G[0], rows_.image);
+        if (p_.gram.shared()) return product<double>(Into::set, rows_.h, p_.gram.G[0], rows_.image);
         for (Index s = 0; s < n_; ++s) {
             const Matrix<const double> G = p_.gram.G[p_.gram.of(begin_ + s)];
             fill(rows_.image[s], 0.0);
@@ -114,7 +114,7 @@ class Alternation {
         fill(rows_.image, 0.0);
         fill(rows_.weight, std::numeric_limits<T>::infinity());
         fill(unconstrained_.matrix(), 1.0);
-        multiply<T>(p_.V.rows_between(begin_, begin_ + n_), columns_, slope_);
+        product<T>(Into::set, p_.V.rows_between(begin_, begin_ + n_), columns_, slope_);
         set_quadratics(n_, 1.0);
         for (Index i = 0; i < n_ * K_; ++i) rows_.passive.data[i] = unconstrained_[i] > 0.0;
         minimise(n_);
@@ -157,10 +157,10 @@ class Alternation {
     void multiply_codes(Index m) {
         const Matrix<T> products = rows_.residual.rows_between(0, m);
         if constexpr (std::same_as<T, double>) {
-            multiply<T>(rows_.h.rows_between(0, m), p_.W, products);
+            product<T>(Into::set, rows_.h.rows_between(0, m), p_.W, products);
         } else {
             for (Index s = 0; s < m; ++s) copy(rows_.h[s], narrow_.matrix()[s]);
-            multiply<T>(first(narrow_, m), p_.W, products);
+            product<T>(Into::set, first(narrow_, m), p_.W, products);
         }
     }
 
@@ -272,7 +272,7 @@ class Alternation {
 
     /// Set the outliers of missing entries to v - W'h, at no cost.
     void explain_missing() {
-        multiply<T>(codes_.H.rows_between(begin_, begin_ + n_), p_.W, rows_.residual);
+        product<T>(Into::set, codes_.H.rows_between(begin_, begin_ + n_), p_.W, rows_.residual);
         for (Index s = 0; s < n_; ++s) {
             const Index t = begin_ + s;
             for (Index i = 0; i < p_.V.cols; ++i)

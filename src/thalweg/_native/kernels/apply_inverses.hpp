@@ -3,7 +3,7 @@
 
 #include "kernels/gram_matrices.hpp"
 #include "kernels/nonnegative_quadratic.hpp"
-#include "support/blas.hpp"
+#include "support/products.hpp"
 
 namespace thalweg {
 namespace {
@@ -15,7 +15,7 @@ template <class SampleOf>
 void apply_inverses(const GramMatrices& gram, SampleOf sample, Matrix<const double> C,
                     Matrix<double> U) {
     if (gram.shared()) {
-        if (gram.trusted[0]) multiply<double>(C, gram.inverse[0], U);
+        if (gram.trusted[0]) product<double>(Into::set, C, gram.inverse[0], U);
         return;
     }
     for (Index s = 0; s < C.rows; ++s) {

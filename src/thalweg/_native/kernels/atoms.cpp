@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "support/blas.hpp"
 #include "support/buffer.hpp"
 #include "support/interrupt.hpp"
+#include "support/products.hpp"
 #include "support/simd.hpp"
 #include "support/target.hpp"
 
@@ -65,17 +65,18 @@ class AtomDescent {
         const Matrix<const T> later = later_.matrix().rows_between(first, last);
         for (Index i = 0; i < n; ++i) copy(B_[first + i], slopes[i]);
         if (value == nullptr) {
-            gemm<T>(false, false, T(-1), later, W_, T(1), slopes);
+            product<T>(Into::subtract, later, W_, slopes);
             return;
         }
         // The rows from here on are those before the sweep: their products give the objective.
         const Matrix<T> products = products_.matrix().rows_between(0, n);
-        multiply<T>(later.cols_between(first, W_.rows), W_.rows_between(first, W_.rows), products);
+        product<T>(Into::set, later.cols_between(first, W_.rows), W_.rows_between(first, W_.rows),
+                   products);
         for (Index i = 0; i < n; ++i)
             *value += static_cast<double>(take_off(first + i, products[i], slopes[i]));
         if (first > 0)
-            gemm<T>(false, false, T(-1), later.cols_between(0, first), W_.rows_between(0, first),
-                    T(1), slopes);
+            product<T>(Into::subtract, later.cols_between(0, first), W_.rows_between(0, first),
+                       slopes);
     }
 
     /// Set slope -= product; return the part of row k in the objective.

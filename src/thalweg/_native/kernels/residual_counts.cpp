@@ -7,6 +7,7 @@
 
 #include "support/buffer.hpp"
 #include "support/interrupt.hpp"
+#include "support/pool.hpp"
 #include "support/target.hpp"
 
 namespace thalweg {
@@ -20,6 +21,8 @@ constexpr std::int64_t unplaced = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t no_bin = std::numeric_limits<std::int64_t>::min();
 /// Features whose counts stay in the cache while all samples are counted.
 constexpr Index features_per_block = 64;
+/// Entries of one task of the pool, about: some 50 microseconds.
+constexpr Index entries_per_task = Index(1) << 15;
 
 constexpr std::uint64_t fraction_mask = (std::uint64_t(1) << 52) - 1;
 
@@ -64,6 +67,21 @@ void write_bins(const FittedSamples<T>& samples, Index b, Index begin, Index end
     }
 }
 
+/// Add the entries of a sample to the counts.
+template <class T>
+void count_bins(const FittedSamples<T>& samples, Index b, Index begin, Index end,
+                Vector<const std::int64_t> bins, const SizeCounts& sizes) {
+    for (Index f = begin; f < end; ++f) {
+        const std::int64_t bin = bins[f - begin];
+        const bool missing = samples.mask.data != nullptr && !samples.mask(b, f);
+        if (missing || bin == no_bin) continue;
+        if (sizes.first[f] == unplaced) sizes.first[f] = bin - n_bins / 2;
+        const auto place = static_cast<Index>(bin - sizes.first[f]);
+        const Index inside = place < 0 ? 0 : (place < n_bins ? place : n_bins - 1);
+        sizes.counts(f, inside) += sizes.weight;
+    }
+}
+
 }  // namespace
 
 template <class Target, class T>
@@ -71,24 +89,19 @@ void ResidualCountKernels<Target, T>::count_residuals(const FittedSamples<T>& sa
                                                       const SizeCounts& sizes) {
     const Index B = samples.X.rows, F = samples.X.cols;
     const Buffer<double> factors(B);
-    const Buffer<std::int64_t> bins(features_per_block);
     for (Index b = 0; b < B; ++b) factors[b] = variance_factor(samples, b);
-    for (Index begin = 0; begin < F; begin += features_per_block) {
-        interruption_point();
-        const Index end = begin + features_per_block < F ? begin + features_per_block : F;
-        for (Index b = 0; b < B; ++b) {
-            write_bins(samples, b, begin, end, factors[b], bins.vector());
-            for (Index f = begin; f < end; ++f) {
-                const std::int64_t bin = bins[f - begin];
-                const bool missing = samples.mask.data != nullptr && !samples.mask(b, f);
-                if (missing || bin == no_bin) continue;
-                if (sizes.first[f] == unplaced) sizes.first[f] = bin - n_bins / 2;
-                const auto place = static_cast<Index>(bin - sizes.first[f]);
-                const Index inside = place < 0 ? 0 : (place < n_bins ? place : n_bins - 1);
-                sizes.counts(f, inside) += sizes.weight;
+    const Index blocks = entries_per_task / (B * features_per_block + 1) + 1;
+    parallel_blocks(F, blocks * features_per_block, [&](Index first, Index last) {
+        const Buffer<std::int64_t> bins(features_per_block);
+        for (Index begin = first; begin < last; begin += features_per_block) {
+            interruption_point();
+            const Index end = begin + features_per_block < last ? begin + features_per_block : last;
+            for (Index b = 0; b < B; ++b) {
+                write_bins(samples, b, begin, end, factors[b], bins.vector());
+                count_bins(samples, b, begin, end, bins.vector(), sizes);
             }
         }
-    }
+    });
 }
 
 template struct ResidualCountKernels<Target, float>;

@@ -8,17 +8,22 @@
 namespace thalweg {
 namespace {
 
-/// Multiplications in a product of a block with W, at most: OpenBLAS has faster kernels for
-/// products of up to 10^6, and the block stays in the cache. benchmark: online_peers
-constexpr Index block_products = 1000000;
-/// Rows of a block: below, products are slow; above, nothing is gained. benchmark: online_peers
-constexpr Index min_block_rows = 16, max_block_rows = 64;
+/// Entries of the residuals of a block, at most: they stay in the cache. benchmark: online_peers
+constexpr Index block_entries = 32768;
+/// Rows of a block: below, products are slow; above, nothing is gained. Fewer rows than these in
+/// all are one block, for which no thread is started. benchmarks: online_peers, threads
+constexpr Index min_block_rows = 16, max_block_rows = 32, single_block_rows = 48;
 
-/// Rows of V for one task of the pool: depends on shapes only, so that results do not depend on
-/// the number of threads.
-Index block_rows(Index F, Index K) {
-    const Index rows = block_products / (F * K + 1);
-    return rows < min_block_rows ? min_block_rows : rows > max_block_rows ? max_block_rows : rows;
+/// Rows of V for one task of the pool, an even number of tasks if there are several. It depends on
+/// shapes only, so that results do not depend on the number of threads.
+Index block_rows(Index n, Index F) {
+    if (n <= single_block_rows) return single_block_rows;
+    const Index most = block_entries / (F + 1);
+    const Index rows = most < min_block_rows   ? min_block_rows
+                       : most > max_block_rows ? max_block_rows
+                                               : most;
+    const Index pairs = (n + 2 * rows - 1) / (2 * rows);
+    return (n + 2 * pairs - 1) / (2 * pairs);
 }
 
 /// Set Y = X'.
@@ -39,7 +44,7 @@ void RobustCodeKernels<Target, T>::alternate_l1(const Problem& problem, Codes co
     const Index F = problem.W.cols, K = problem.W.rows;
     const Buffer<T> columns(F, K);
     transpose<T>(problem.W, columns);
-    parallel_blocks(problem.V.rows, block_rows(F, K), [&](Index begin, Index end) {
+    parallel_blocks(problem.V.rows, block_rows(problem.V.rows, F), [&](Index begin, Index end) {
         Alternation<Target, T>(problem, codes, columns.matrix(), begin, end).run();
     });
 }
