@@ -59,6 +59,18 @@ def test_the_mean_of_products_of_codes_is_symmetric(dtype: Any) -> None:
     np.testing.assert_array_equal(A, A.T)
 
 
+def test_without_outliers_they_are_zero() -> None:
+    rng = np.random.default_rng(3)
+    V, H = rng.normal(size=(70, 90)), rng.normal(size=(70, 5))
+    found = []
+    for R in (None, np.zeros_like(V)):
+        after = (np.zeros((5, 5)), np.zeros((5, 90)))
+        square = _native.add_samples((V, R, H), 0.2, (np.ones((5, 5)), np.ones((5, 90))), after)
+        found.append([*after, np.array(square)])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-13)
+
+
 def test_results_are_the_same_for_any_number_of_threads() -> None:
     rng, found = np.random.default_rng(2), []
     V, R, H = rng.normal(size=(300, 400)), rng.normal(size=(300, 400)), rng.random((300, 30))

@@ -860,7 +860,8 @@ def add_samples(
         Annotated[
             NDArray[numpy.float32],
             dict(shape=(None, None), order="C", device="cpu", writable=False),
-        ],
+        ]
+        | None,
         Annotated[
             NDArray[numpy.float32],
             dict(shape=(None, None), order="C", device="cpu", writable=False),
@@ -892,7 +893,8 @@ def add_samples(
         Annotated[
             NDArray[numpy.floating],
             dict(shape=(None, None), order="C", device="cpu", writable=False),
-        ],
+        ]
+        | None,
         Annotated[
             NDArray[numpy.floating],
             dict(shape=(None, None), order="C", device="cpu", writable=False),
@@ -916,7 +918,7 @@ def add_samples(
 ) -> float:
     """
     Average h h' and h (v - r)' over samples v with outliers r and codes h, and over earlier
-    ones: samples is (V, R, H), with the weight share; before and after are means (A, B).
+    ones: samples is (V, R, H), R None without outliers, with the weight share; before and after are means (A, B).
     Returns the mean of |v - r|^2 over the samples.
     """
 

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from thalweg import _native
 from thalweg._typing import Array
 
 __all__ = [
     "BatchShare",
     "add_batch",
+    "averaged",
     "batch_share",
     "dead_atoms",
     "merge_means",
@@ -47,6 +49,24 @@ def batch_share(
     own = float(n) if forgetting == 1.0 else (1.0 - forgetting**n) / (1.0 - forgetting)
     past = weight * forgetting**n * (n_samples / total) ** fade
     return BatchShare(float(own / (past + own)), np.asarray(past + own), np.asarray(total))
+
+
+def averaged(
+    state: Any, V: Array, R: Array | None, H: Array, share: float
+) -> tuple[Array, Array, float]:
+    """Return the means A of h h' and B of (v - r) h' with new samples of weight ``share``.
+
+    Also return the mean of |v - r|^2 over the new samples. Without R, there are no outliers.
+    """
+
+    def rows(X: Array) -> Array:
+        return np.ascontiguousarray(X.T, H.dtype)
+
+    before = rows(state.A), rows(state.B)
+    A, B = np.empty_like(before[0]), np.empty_like(before[1])
+    samples = rows(V), None if R is None else rows(R), rows(H)
+    square = _native.add_samples(samples, float(share), before, (A, B))
+    return A, B.T, square
 
 
 def merge_means(states: Sequence[S]) -> S:

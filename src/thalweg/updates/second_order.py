@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from thalweg import _native
 from thalweg._typing import Array, Mask
@@ -19,7 +20,13 @@ from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.block_coordinate import BlockCoordinate
 from thalweg.updates._nonnegative_rows import minimise_rows
-from thalweg.updates._running_means import add_batch, batch_share, merge_means, without_forgetting
+from thalweg.updates._running_means import (
+    add_batch,
+    averaged,
+    batch_share,
+    merge_means,
+    without_forgetting,
+)
 from thalweg.updates.atom_replacement import replace_dead_atoms
 from thalweg.updates.atom_scaling import penalty_slopes, rescale_columns, smallest_entries
 from thalweg.updates.surrogate import Statistics
@@ -119,23 +126,14 @@ class SecondOrderSurrogate:
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None
     ) -> Statistics:
         """Return the statistics after a batch."""
-        H, n, shared = codes.H, V.shape[1], state.A.ndim == 2
+        H, n = codes.H, V.shape[1]
         problem = make_divergence_problem(self.loss, V, W, observed)
-        if isinstance(problem, SquaredL2Problem):
-            curve, linear = np.ones((1, 1), W.dtype), V
-            constant = float(np.mean(0.5 * column_energies(V) + codes.cost))
-        else:
-            curve, linear, constant = self._model(problem, codes, shared)
         counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade)
-        keep, share = W.dtype.type(1.0 - counts.share), W.dtype.type(counts.share / n)
-        rows = np.ascontiguousarray(H.T)
-        if shared:
-            A: Array = keep * state.A + (share * curve * H) @ rows
+        if isinstance(problem, SquaredL2Problem) and not sparse.issparse(V):
+            A, B, energy = averaged(state, V, None, H, counts.share)
+            constant = 0.5 * energy + float(np.mean(codes.cost))
         else:
-            curve = np.ascontiguousarray(np.broadcast_to(curve, V.shape))
-            A = state.A.copy()
-            _native.weighted_grams(curve, rows, float(keep), float(share), A)
-        B = (keep * state.B.T + share * times(linear, rows).T).T  # column-major, as W
+            A, B, constant = self._averaged(problem, state, codes, counts.share)
         if self._rescales() and (self.code_l1 or self.code_l2):
             slopes = penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
             # The Hessian of (sum of F terms)^2 / 2 is at most F times the identity.
@@ -145,6 +143,27 @@ class SecondOrderSurrogate:
             diagonal += W.dtype.type(counts.share) * (slopes.square + spread)
         mean = np.asarray((1.0 - counts.share) * state.constant + counts.share * constant)
         return Statistics(A, B, mean, counts.weight, counts.n_samples)
+
+    def _averaged(
+        self, problem: DivergenceProblem, state: Statistics, codes: Codes, weight: float
+    ) -> tuple[Array, Array, float]:
+        """Return the means A and B with a batch of this weight, and the constant of the batch."""
+        H, V, dtype, shared = codes.H, problem.V, problem.W.dtype, state.A.ndim == 2
+        if isinstance(problem, SquaredL2Problem):
+            curve, linear = np.ones((1, 1), dtype), V
+            constant = float(np.mean(0.5 * column_energies(V) + codes.cost))
+        else:
+            curve, linear, constant = self._model(problem, codes, shared)
+        keep, share = dtype.type(1.0 - weight), dtype.type(weight / V.shape[1])
+        rows = np.ascontiguousarray(H.T)
+        if shared:
+            A: Array = keep * state.A + (share * curve * H) @ rows
+        else:
+            curve = np.ascontiguousarray(np.broadcast_to(curve, V.shape))
+            A = state.A.copy()
+            _native.weighted_grams(curve, rows, float(keep), float(share), A)
+        B = (keep * state.B.T + share * times(linear, rows).T).T  # column-major, as W
+        return A, B, constant
 
     def _model(
         self, problem: DivergenceProblem, codes: Codes, shared: bool

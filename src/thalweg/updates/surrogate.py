@@ -6,7 +6,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
 from thalweg.prox import Prox
@@ -15,6 +14,7 @@ from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
 from thalweg.updates._running_means import (
     add_batch,
+    averaged,
     batch_share,
     dead_atoms,
     merge_means,
@@ -118,17 +118,10 @@ class Surrogate:
         share, total, n_samples = batch_share(
             state.weight, state.n_samples, n, self.forgetting, self.fade
         )
-
-        def rows(X: Array) -> Array:
-            return np.ascontiguousarray(X.T, H.dtype)
-
-        before = rows(state.A), rows(state.B)
-        A, B = np.empty_like(before[0]), np.empty_like(before[1])
-        samples = rows(V), rows(codes.R), rows(H)
-        square = _native.add_samples(samples, float(share), before, (A, B))
+        A, B, square = averaged(state, V, codes.R, H, share)
         constant = 0.5 * square + codes.cost.sum() / n
         mean = np.asarray((1.0 - share) * state.constant + share * constant)
-        return Statistics(A, B.T, mean, total, n_samples)
+        return Statistics(A, B, mean, total, n_samples)
 
     def step(
         self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None

@@ -36,6 +36,22 @@ void scale(T factor, Matrix<const T> X, Matrix<T> Y) {
     }
 }
 
+/// Set the rows of `clean` to those of V - R; return the sum of their squares.
+template <class T>
+double subtract(Matrix<const T> V, Matrix<const T> R, Matrix<T> clean) {
+    double squares = 0.0;
+    for (Index s = 0; s < V.rows; ++s) {
+        const Vector<const T> v = V[s], r = R[s];
+        const Vector<T> row = clean[s];
+        squares += static_cast<double>(sum<T>(v.size, [&](auto at) THALWEG_INLINE_BODY {
+            const auto entry = at(v) - at(r);
+            at.store(row, entry);
+            return entry * entry;
+        }));
+    }
+    return squares;
+}
+
 /// Add H (V - R) to B; return the sum of the squares of V - R.
 template <class T>
 double add_products(Matrix<const T> H, Matrix<const T> V, Matrix<const T> R, Matrix<T> B) {
@@ -43,15 +59,14 @@ double add_products(Matrix<const T> H, Matrix<const T> V, Matrix<const T> R, Mat
     double squares = 0.0;
     for (Index first = 0; first < V.rows; first += block_samples) {
         const Index last = first + block_samples < V.rows ? first + block_samples : V.rows;
-        const Matrix<T> rows = clean.matrix().rows_between(0, last - first);
-        for (Index s = first; s < last; ++s) {
-            const Vector<const T> v = V[s], r = R[s];
-            const Vector<T> row = rows[s - first];
-            squares += static_cast<double>(sum<T>(v.size, [&](auto at) THALWEG_INLINE_BODY {
-                const auto entry = at(v) - at(r);
-                at.store(row, entry);
-                return entry * entry;
-            }));
+        Matrix<const T> rows = V.rows_between(first, last);
+        if (R.rows > 0) {
+            const Matrix<T> some = clean.matrix().rows_between(0, last - first);
+            squares += subtract<T>(rows, R.rows_between(first, last), some);
+            rows = some;
+        } else {
+            for (Index s = 0; s < rows.rows; ++s)
+                squares += static_cast<double>(dot(rows[s], rows[s]));
         }
         product<T>(Into::add, H.cols_between(first, last), rows, B);
     }
@@ -74,11 +89,14 @@ double SampleMeanKernels<Target, T>::add_samples(const Samples& samples, double 
     scale<T>(own, codes.matrix(), codes);
     const Index per_task = task_features(n * K);
     const Buffer<double> squares(F / per_task + 1);
+    const auto outliers = [&](Index begin, Index end) {
+        return R.rows > 0 ? R.cols_between(begin, end) : R;
+    };
     parallel_blocks(F, per_task, [&](Index begin, Index end) {
         const Matrix<T> B = after.B.cols_between(begin, end);
         scale<T>(kept, before.B.cols_between(begin, end), B);
-        squares[begin / per_task] = add_products<T>(codes.matrix(), V.cols_between(begin, end),
-                                                    R.cols_between(begin, end), B);
+        squares[begin / per_task] =
+            add_products<T>(codes.matrix(), V.cols_between(begin, end), outliers(begin, end), B);
     });
     double total = 0.0;
     for (Index i = 0; i < (F + per_task - 1) / per_task; ++i) total += squares[i];

@@ -10,7 +10,7 @@ struct SampleMeanKernels {
     /// Samples v with outliers r and codes h, in rows.
     struct Samples {
         Matrix<const T> V;  // (n, F)
-        Matrix<const T> R;  // (n, F)
+        Matrix<const T> R;  // (n, F), or without rows if there are no outliers
         Matrix<const T> H;  // (n, K)
     };
     /// Means of h h' and of h (v - r)'.
