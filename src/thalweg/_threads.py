@@ -87,23 +87,8 @@ def pool_threads(n_jobs: Any) -> Iterator[None]:
     >>> with pool_threads(2):
     ...     pass
     """
-    with _threads(_n_threads(n_jobs), one_blas_thread=False):
+    with few_threads(_SMALL_PRODUCT, 1, 1, n_jobs):
         yield
-
-
-@contextmanager
-def _threads(count: int, one_blas_thread: bool) -> Iterator[None]:
-    """Set the number of threads; BLAS has one if that is asked for, or if there are several."""
-    one_blas_thread |= count > 1
-    if one_blas_thread:
-        _limit().hold()
-    before = _native.set_thread_count(count)
-    try:
-        yield
-    finally:
-        _native.set_thread_count(before)
-        if one_blas_thread:
-            _limit().release()
 
 
 def _n_threads(n_jobs: Any) -> int:
@@ -132,8 +117,16 @@ def few_threads(
     ...     pass
     """
     count = _native.thread_count() if n_jobs == "unchanged" else _n_threads(n_jobs)
-    with _threads(count, n_features * n_components * n_samples < _SMALL_PRODUCT):
+    one_blas_thread = count > 1 or n_features * n_components * n_samples < _SMALL_PRODUCT
+    if one_blas_thread:
+        _limit().hold()
+    before = _native.set_thread_count(count)
+    try:
         yield
+    finally:
+        _native.set_thread_count(before)
+        if one_blas_thread:
+            _limit().release()
 
 
 def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:

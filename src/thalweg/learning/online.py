@@ -124,10 +124,9 @@ class OnlineLearner:
 
     def check_continues(self, state: OnlineState) -> None:
         """Raise if parameters have changed that must not change within a stream."""
-        n_frozen = self.frozen.shape[1]
-        if n_frozen and not np.array_equal(
-            self.frozen.astype(state.W.dtype), state.W[:, :n_frozen]
-        ):
+        frozen: Array = self.model.frozen
+        n_frozen = frozen.shape[1]
+        if n_frozen and not np.array_equal(frozen.astype(state.W.dtype), state.W[:, :n_frozen]):
             raise ParameterError(
                 "frozen_components must be those of the first batch, got others. "
                 "Call fit to start again with new ones."

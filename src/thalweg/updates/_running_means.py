@@ -58,13 +58,11 @@ def averaged(
 
     Also return the mean of |v - r|^2 over the new samples. Without R, there are no outliers.
     """
-
-    def rows(X: Array) -> Array:
-        return np.ascontiguousarray(X.T, H.dtype)
-
-    before = rows(state.A), rows(state.B)
+    dtype, rows = H.dtype, np.ascontiguousarray
+    before = rows(state.A.T, dtype), rows(state.B.T, dtype)
     A, B = np.empty_like(before[0]), np.empty_like(before[1])
-    samples = rows(V), None if R is None else rows(R), rows(H)
+    outliers = None if R is None else rows(R.T, dtype)
+    samples = rows(V.T, dtype), outliers, rows(H.T, dtype)
     square = _native.add_samples(samples, float(share), before, (A, B))
     return A, B.T, square
 
