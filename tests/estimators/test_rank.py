@@ -24,7 +24,8 @@ from thalweg import (
 )
 from thalweg.divergences.kl import KL
 from thalweg.errors import InputError, ParameterError
-from thalweg.learning.held_out import RankEvidence, deviations, hide, hide_counts
+from thalweg.learning.held_out import deviations, hide, hide_counts
+from thalweg.learning.rank_evidence import RankEvidence
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* stopped after max_iter")
 

@@ -14,7 +14,7 @@ from thalweg.estimators.fitting import is_auto, rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch, outlier_share
 from thalweg.learning.completion_rank import choose_subspace_rank
-from thalweg.learning.held_out import RankEvidence
+from thalweg.learning.rank_evidence import RankEvidence
 from thalweg.noise.leverage import studentised, unfitted
 from thalweg.noise.residual_counts import ResidualCounts
 

@@ -13,9 +13,9 @@ from thalweg.estimators.base import Factorization
 from thalweg.estimators.fitting import is_auto
 from thalweg.learning.divergence import DivergenceModel
 from thalweg.learning.divergence_trials import choose_rank
-from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.online import OnlineLearner
 from thalweg.learning.online_state import OnlineState
+from thalweg.learning.rank_evidence import RankEvidence
 from thalweg.learning.rank_window import RankWindow, resized
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.prox.orthant import Orthant

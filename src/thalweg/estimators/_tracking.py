@@ -29,8 +29,8 @@ from thalweg.learning import init_samples
 from thalweg.learning.batches import DataForm, as_batch
 from thalweg.learning.centered_tracker import CenteredTracker
 from thalweg.learning.cusum import CHECK_EVERY
-from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.progress import Progress
+from thalweg.learning.rank_evidence import RankEvidence
 from thalweg.learning.tracking import TrackingLearner
 from thalweg.learning.tracking_state import TrackingState
 from thalweg.noise.residual_counts import ResidualCounts

@@ -16,7 +16,8 @@ from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.learning.archetypal import ArchetypalLearner
 from thalweg.learning.archetypal_init import impute, impute_means
 from thalweg.learning.batches import DataForm
-from thalweg.learning.held_out import HiddenEntries, RankEvidence, hide
+from thalweg.learning.held_out import HiddenEntries, hide
+from thalweg.learning.rank_evidence import RankEvidence
 from thalweg.learning.rank_ladder import RankTrials, Trial, climb
 from thalweg.learning.rank_sample import hidden_share, search_sample
 

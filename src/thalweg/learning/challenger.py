@@ -7,8 +7,8 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 from thalweg.learning.cusum import CHECK_EVERY
-from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.init_samples import InitSamples, robust_state
+from thalweg.learning.rank_evidence import RankEvidence
 from thalweg.trackers import Tracker
 
 __all__ = ["Challenger"]

@@ -8,7 +8,8 @@ from thalweg._linalg import orthonormal
 from thalweg._typing import Array, Mask
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.learning.batches import DataForm, as_batch
-from thalweg.learning.held_out import HiddenEntries, RankEvidence, hide
+from thalweg.learning.held_out import HiddenEntries, hide
+from thalweg.learning.rank_evidence import RankEvidence
 from thalweg.learning.rank_ladder import RankTrials, Trial, climb
 from thalweg.learning.rank_sample import hidden_share, search_sample
 from thalweg.learning.robust_completion import Alternation

@@ -14,14 +14,8 @@ from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.learning.batches import Batch, DataForm
 from thalweg.learning.divergence import DivergenceLearner, DivergenceModel
 from thalweg.learning.divergence_rounds import DivergenceRounds
-from thalweg.learning.held_out import (
-    HiddenCounts,
-    HiddenEntries,
-    RankEvidence,
-    deviations,
-    hide,
-    hide_counts,
-)
+from thalweg.learning.held_out import HiddenCounts, HiddenEntries, deviations, hide, hide_counts
+from thalweg.learning.rank_evidence import RankEvidence
 from thalweg.learning.rank_ladder import LARGEST_RESIDUAL, RankTrials, Trial, climb, largest_rank
 from thalweg.learning.rank_sample import hidden_share, search_sample
 from thalweg.learning.residual_components import with_residual_components

@@ -1,4 +1,4 @@
-"""Entries hidden from a fit, and the evidence of their losses for the number of components.
+"""Entries hidden from a fit, and their losses.
 
 A component that is in the data lowers the loss of entries that the fit has not seen; one that only
 follows the noise raises it. Single entries are hidden, not whole samples: the codes of a held-out
@@ -19,7 +19,6 @@ __all__ = [
     "LARGEST_DEVIATION",
     "HiddenCounts",
     "HiddenEntries",
-    "RankEvidence",
     "deviations",
     "hide",
     "hide_counts",
@@ -36,69 +35,6 @@ _SMALLEST_FEATURE_SCALE = 0.1
 # Deviations below this share of the accuracy of the fits count as none: data without noise have no
 # others. Safety margin: any value in 0.01..0.1 gives the same results.
 _RESOLUTION = 0.1
-
-
-class RankEvidence(NamedTuple):
-    """Losses of hidden entries for several numbers of components.
-
-    Attributes
-    ----------
-    ranks : array of shape (n_ranks,)
-        The numbers of components, ascending.
-    losses : array of shape (n_ranks,)
-        Mean loss per hidden entry. For squares and robust losses it is the mean of
-        min(e / s, 3)^2 over residuals e, where s is the noise scale of the feature.
-    errors : array of shape (n_ranks,)
-        Standard error of the difference between a loss and the smallest one, from the differences
-        of the samples; 0 for the smallest.
-    n_hidden : int
-        Number of hidden entries.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.learning.held_out import RankEvidence
-    >>> found = RankEvidence(np.arange(1, 4), np.array([5.0, 1.1, 1.0]), np.array([1, 0.2, 0]), 90)
-    >>> found.best, found.chosen
-    (3, 2)
-    """
-
-    ranks: Indices
-    losses: Array
-    errors: Array
-    n_hidden: int
-
-    @classmethod
-    def of(cls, ranks: Any, row_losses: Array, n_hidden: Array) -> "RankEvidence":
-        """Return the evidence of the losses of all samples.
-
-        Parameters
-        ----------
-        ranks : sequence of int
-            The numbers of components, in any order.
-        row_losses : array of shape (n_ranks, n_samples)
-            Sum of the losses of the hidden entries of each sample.
-        n_hidden : array of shape (n_samples,)
-            Number of hidden entries of each sample.
-        """
-        order, total = np.argsort(ranks), max(float(n_hidden.sum()), 1.0)
-        rows = row_losses[order]
-        losses = rows.sum(axis=1) / total
-        excess = rows - rows[np.argmin(losses)]
-        spread = excess - np.outer(excess.sum(axis=1) / total, n_hidden)
-        errors = np.sqrt(np.square(spread).sum(axis=1)) / total
-        return cls(np.asarray(ranks)[order], losses, errors, int(n_hidden.sum()))
-
-    @property
-    def best(self) -> int:
-        """The rank with the smallest loss."""
-        return int(self.ranks[np.argmin(self.losses)])
-
-    @property
-    def chosen(self) -> int:
-        """The smallest rank whose loss exceeds the smallest by at most one standard error."""
-        near = self.losses - self.losses.min() <= self.errors
-        return int(self.ranks[np.argmax(near)])
 
 
 class HiddenEntries(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 from thalweg._typing import Array, Mask
 from thalweg.learning.centered_tracker import CenteredTracker
 from thalweg.learning.completion_rank import choose_subspace_rank
-from thalweg.learning.held_out import RankEvidence
+from thalweg.learning.rank_evidence import RankEvidence
 from thalweg.noise.leverage import studentised, unfitted
 from thalweg.noise.residual_counts import ResidualCounts
 from thalweg.trackers import Tracker

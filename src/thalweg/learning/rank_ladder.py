@@ -7,7 +7,8 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.divergences import Divergence
-from thalweg.learning.held_out import HiddenCounts, HiddenEntries, RankEvidence
+from thalweg.learning.held_out import HiddenCounts, HiddenEntries
+from thalweg.learning.rank_evidence import RankEvidence
 
 __all__ = ["LARGEST_RESIDUAL", "RankTrials", "Trial", "climb", "largest_rank"]
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 from thalweg._typing import Array
 from thalweg.learning.challenger import Challenger
 from thalweg.learning.cusum import Monitor, OutlierCounts
-from thalweg.learning.held_out import RankEvidence
 from thalweg.learning.init_samples import InitSamples
+from thalweg.learning.rank_evidence import RankEvidence
 from thalweg.noise.residual_counts import ResidualCounts
 
 __all__ = ["TrackingState"]
