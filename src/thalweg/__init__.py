@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Roseta as Roseta,
         SparseArchetypalNMF as SparseArchetypalNMF,
     )
+    from thalweg.estimators.consensus import consensus as consensus
     from thalweg.estimators.hidden_entries import (
         hidden_entry_score as hidden_entry_score,
         split_entries as split_entries,
@@ -85,6 +86,7 @@ _HOMES = {
     "apps": "thalweg",
     "baselines": "thalweg",
     "checkpoint": "thalweg",
+    "consensus": "thalweg.estimators.consensus",
     "distributed": "thalweg",
     "half_life": "thalweg.updates",
     "hidden_entry_score": "thalweg.estimators.hidden_entries",

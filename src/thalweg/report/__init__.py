@@ -5,6 +5,7 @@ dataclass with a ``name`` and a ``title`` that follows the :class:`Panel` protoc
 and script, if any, are the ``.css`` and ``.js`` files of the same name.
 """
 
+from thalweg.report._consensus import consensus_panels
 from thalweg.report._html import tag
 from thalweg.report._page import Panel, write
 from thalweg.report._rank_curve import rank_curve
@@ -27,6 +28,7 @@ __all__ = [
     "Panel",
     "Picture",
     "Ranking",
+    "consensus_panels",
     "rank_curve",
     "tag",
     "write",
