@@ -7,9 +7,7 @@ import pytest
 from scipy import stats
 
 from thalweg.metrics import sep
-from thalweg.synthetic import subspace_stream
-from thalweg.trackers.adaptive_memory import AdaptiveMemory
-from thalweg.trackers.feature_scales import (
+from thalweg.noise.feature_scales import (
     FeatureScales,
     log_density,
     normal_median,
@@ -17,6 +15,8 @@ from thalweg.trackers.feature_scales import (
     shrunken_scales,
     unfitted_shares,
 )
+from thalweg.synthetic import subspace_stream
+from thalweg.trackers.adaptive_memory import AdaptiveMemory
 from thalweg.trackers.petrels_admm import PetrelsADMMTracker
 from thalweg.trackers.robust_init import robust_init
 

@@ -8,6 +8,7 @@ from thalweg.estimators import parameters
 from thalweg.estimators._alarms import Alarms
 from thalweg.estimators._rank import RankSearch
 from thalweg.learning.divergence import DivergenceModel
+from thalweg.learning.whitened_encoder import WhitenedEncoder
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import MatrixSolver
@@ -38,6 +39,7 @@ class RobustEstimator(Alarms, RankSearch):
     outlier_bound: Any
     outlier_sign: Any
     outlier_structure: Any
+    noise: Any
     constraint: Any
     code_penalty: Any
     dictionary_penalty: Any
@@ -61,5 +63,9 @@ class RobustEstimator(Alarms, RankSearch):
         )
 
     def _encoder_with_prior(self, penalty: Prox) -> Encoder | None:
-        # The solvers of [O] stop early, which already shrinks the codes.
-        return super()._encoder_with_prior(penalty) if self.solver == "fast" else None
+        if self.solver != "fast":
+            return None  # the solvers of [O] stop early, which already shrinks the codes
+        encoder = self._encoder()
+        if isinstance(encoder, WhitenedEncoder) and encoder.penalty == Orthant():
+            return encoder.with_penalty(penalty)
+        return super()._encoder_with_prior(penalty)

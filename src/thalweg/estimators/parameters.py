@@ -204,6 +204,7 @@ def robust_model(estimator: Any) -> RobustModel:
         solver=(estimator.solver, tuple(ENCODERS)),
         outlier_sign=(estimator.outlier_sign, ("any", "nonnegative")),
         outlier_structure=(estimator.outlier_structure, ("entries", "samples")),
+        noise=(estimator.noise, ("common", "per-feature")),
         init=("random" if not isinstance(estimator.init, str) else estimator.init, INITS),
     )
     given, tol = estimator.n_components, check_tol(estimator.tol)
@@ -222,6 +223,7 @@ def robust_model(estimator: Any) -> RobustModel:
         constraint(estimator.constraint, n_features),
         np.empty((n_features, 0)) if frozen is None else frozen_columns(frozen, count, n_features),
         estimator.init,
+        estimator.noise == "per-feature",
     )
 
 

@@ -7,6 +7,7 @@ from thalweg._checks import check_callback, check_count, check_tol, generator
 from thalweg._threads import few_threads, pool_threads
 from thalweg.encoders import Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
+from thalweg.errors import ParameterError
 from thalweg.estimators import parameters
 from thalweg.estimators._robust import MATRIX_SOLVERS, RobustEstimator
 from thalweg.estimators.fitting import rollback_on_error
@@ -45,6 +46,10 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         Whether outliers may be negative.
     outlier_structure : {"entries", "samples"}, default="entries"
         Whether single entries or whole samples are outliers.
+    noise : {"common", "per-feature"}, default="common"
+        Whether all features have the same noise scale, as in [O], or each has its own, by which it
+        is weighed and its outliers are judged. The scales are estimated while learning. Choose
+        "per-feature" if features have other units, or sensors of different quality.
     constraint : str or Prox, default="l2-ball"
         Set of each component; see :class:`RobustOnlineNMF`.
     code_penalty : str or Prox, optional
@@ -83,7 +88,14 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
     rank_evidence_ : RankEvidence
         With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     outlier_weight_ : float
-        The outlier weight in use, in the units of the data.
+        The outlier weight in use, in the units of the data. With ``noise="per-feature"`` it is that
+        of a feature with the median noise scale; that of the others is proportional to theirs.
+    noise_scale_ : float, or array of shape (n_features,)
+        Standard deviation of the noise, of each feature with ``noise="per-feature"``; NaN if it was
+        not estimated, with a given outlier weight.
+    relative_scales_ : array of shape (n_features,), or None
+        Noise scales of the features in units of their median, by which they are weighed; None if
+        all are weighed the same.
     outlier_share_ : float
         Share of outliers among the observed entries.
     residual_law_ : ResidualLaw
@@ -115,7 +127,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
     True
     """
 
-    _published = ("outlier_weight", "form")
+    _published = ("outlier_weight", "form", "noise_scale", "relative_scales")
 
     def __init__(
         self,
@@ -126,6 +138,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         outlier_bound: float | None = None,
         outlier_sign: str = "any",
         outlier_structure: str = "entries",
+        noise: str = "common",
         constraint: Any = "l2-ball",
         code_penalty: Any = None,
         dictionary_penalty: Any = None,
@@ -144,6 +157,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         self.outlier_bound = outlier_bound
         self.outlier_sign = outlier_sign
         self.outlier_structure = outlier_structure
+        self.noise = noise
         self.constraint = constraint
         self.code_penalty = code_penalty
         self.dictionary_penalty = dictionary_penalty
@@ -204,9 +218,14 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         """
         model = parameters.robust_model(self)
         l1, l2 = parameters.dictionary_penalty(self.dictionary_penalty)
+        if model.per_feature and self.solver != "fast":
+            raise ParameterError(
+                f"noise must be 'common' with solver={self.solver!r}, got 'per-feature'. "
+                "Use solver='fast'."
+            )
         penalty = parameters.code_penalty(self.code_penalty, model.n_components)
         solver = MATRIX_SOLVERS[self.solver]()
         return RobustRounds(model, self.solver, solver, penalty, l1, l2, check_tol(self.tol))
 
     def _encoder(self) -> Encoder:
-        return parameters.robust_model(self).encoder(self.outlier_weight_)
+        return parameters.robust_model(self).encoder(self.outlier_weight_, self.relative_scales_)

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from thalweg._checks import check_share
+from thalweg._typing import Array
 from thalweg.estimators import parameters
 from thalweg.estimators._robust import MATRIX_SOLVERS, RobustEstimator
 from thalweg.estimators.streaming import StreamingEstimator
+from thalweg.learning.noise import NoiseEstimate
 from thalweg.learning.online import SAMPLE_WEIGHT_EXPONENT
 from thalweg.learning.progress import Progress
 from thalweg.learning.robust import RobustLearner
@@ -42,6 +46,10 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         Whether outliers may be negative.
     outlier_structure : {"entries", "samples"}, default="entries"
         Whether single entries or whole samples are outliers.
+    noise : {"common", "per-feature"}, default="common"
+        Whether all features have the same noise scale, as in [O], or each has its own, by which it
+        is weighed and its outliers are judged. The scales are estimated while learning. Choose
+        "per-feature" if features have other units, or sensors of different quality.
     constraint : str or Prox, default="l2-ball"
         Set of each component: ``"nonnegative"``, ``"l2-ball"``, ``"l1-ball"``, ``"simplex"``,
         ``"elastic-net-ball"``, ``"box"``, or an object of :mod:`thalweg.prox`.
@@ -90,9 +98,14 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
     statistics_ : Statistics
         Statistics of all samples so far: the state of the dictionary update.
     outlier_weight_ : float
-        The outlier weight in use, in the units of the data.
-    noise_scale_ : float
-        Standard deviation of the noise; NaN if it was not estimated.
+        The outlier weight in use, in the units of the data. With ``noise="per-feature"`` it is that
+        of a feature with the median noise scale; that of the others is proportional to theirs.
+    noise_scale_ : float, or array of shape (n_features,)
+        Standard deviation of the noise, of each feature with ``noise="per-feature"``; NaN if it was
+        not estimated.
+    relative_scales_ : array of shape (n_features,), or None
+        Noise scales of the features in units of their median, by which they are weighed; None while
+        all are weighed the same.
     outlier_share_ : float
         Share of outliers among the observed entries of the latest batches.
     residual_law_ : ResidualLaw
@@ -122,7 +135,7 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
     True
     """
 
-    _published = ("noise_estimate", "outlier_weight", "form", "residual_counts")
+    _published = ("noise_estimate", "outlier_weight", "form", "residual_counts", "relative_scales")
 
     def __init__(
         self,
@@ -133,6 +146,7 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         outlier_bound: float | None = None,
         outlier_sign: str = "any",
         outlier_structure: str = "entries",
+        noise: str = "common",
         constraint: Any = "l2-ball",
         code_penalty: Any = None,
         dictionary_penalty: Any = None,
@@ -154,6 +168,7 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         self.outlier_bound = outlier_bound
         self.outlier_sign = outlier_sign
         self.outlier_structure = outlier_structure
+        self.noise = noise
         self.constraint = constraint
         self.code_penalty = code_penalty
         self.dictionary_penalty = dictionary_penalty
@@ -170,11 +185,14 @@ class RobustOnlineNMF(RobustEstimator, StreamingEstimator):
         self.keep_history = keep_history
 
     @property
-    def noise_scale_(self) -> float:
-        """Standard deviation of the noise; NaN if it was not estimated."""
-        return (
-            self.noise_estimate_.positive_scale if self.noise_estimate_.n_batches else float("nan")
-        )
+    def noise_scale_(self) -> float | Array:
+        """Standard deviation of the noise, or that of each feature; NaN if not estimated."""
+        estimate: NoiseEstimate = self.noise_estimate_
+        scale = estimate.positive_scale if estimate.n_batches else float("nan")
+        if self.noise == "common":
+            return scale
+        relative = self.relative_scales_
+        return np.full(self.n_features_in_, scale) if relative is None else scale * relative
 
     def make_learner(self) -> RobustLearner:
         """Check the parameters, and return the learner.

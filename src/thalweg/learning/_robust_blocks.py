@@ -11,6 +11,8 @@ from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.learning.batches import Batch, n_observed, outlier_share
 from thalweg.learning.noise import NoiseSample, noise_sample
 from thalweg.learning.rounds import BlockLoss
+from thalweg.noise.leverage import studentised
+from thalweg.noise.residual_counts import ResidualCounts
 from thalweg.updates.atom_replacement import WorstResiduals, worst_residuals
 
 if TYPE_CHECKING:
@@ -24,10 +26,12 @@ class Shared(NamedTuple):
     outlier_weight: float
     dictionary: dict[str, Array]
     every_feature: int
+    relative_scales: Array | None = None
+    counts_residuals: bool = False
 
     @property
     def method(self) -> Any:
-        return self.learner.method(self.outlier_weight)
+        return self.learner.method(self.outlier_weight, self.relative_scales)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -42,6 +46,7 @@ class BlockState(NamedTuple):
     sums: Any
     noise: NoiseSample
     n_samples: int
+    residual_counts: ResidualCounts | None = None
 
 
 def visit(batch: Batch, shared: Shared, columns: Indices, kept: BlockState | None) -> BlockState:
@@ -51,9 +56,15 @@ def visit(batch: Batch, shared: Shared, columns: Indices, kept: BlockState | Non
     with few_threads(*shared.shape, min(V.shape[1], MAX_CHUNK_SIZE)):
         state = method.start(V, shared.dictionary["W"], observed) if kept is None else kept.state
         state, sums = method.visit(V, state._replace(**shared.dictionary), observed)
-    noise = noise_sample(batch, method.factors(state).H, shared.every_feature, columns)
+        factors, counts = method.factors(state), None
+        if shared.counts_residuals:
+            residuals = studentised(
+                V, factors.W, factors.H, factors.R, observed, shared.relative_scales
+            )
+            counts = ResidualCounts.of(residuals, observed, V)
+    noise = noise_sample(batch, factors.H, shared.every_feature, columns)
     own = state._replace(**dict.fromkeys(method.shared))
-    return BlockState(own, sums, noise, V.shape[1])
+    return BlockState(own, sums, noise, V.shape[1], counts)
 
 
 def without_state(kept: BlockState | None) -> BlockState | None:
@@ -66,7 +77,9 @@ def block_loss(batch: Batch, shared: Shared, kept: BlockState | None) -> BlockLo
         return None
     with few_threads(*shared.shape, batch.V.shape[1]):
         factors = shared.method.factors(kept.state._replace(**shared.dictionary))
-        losses = shared.learner.losses(batch, factors, shared.outlier_weight)
+        losses = shared.learner.losses(
+            batch, factors, shared.outlier_weight, shared.relative_scales
+        )
     n_entries = n_observed(batch)
     share = outlier_share(batch, factors.R)
     return BlockLoss(float(np.sum(losses)), n_entries * share, n_entries)

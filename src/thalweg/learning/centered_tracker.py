@@ -7,8 +7,8 @@ import numpy as np
 
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Encoder
+from thalweg.noise.feature_scales import feature_medians, observed_medians
 from thalweg.trackers import Track, Tracker
-from thalweg.trackers.feature_scales import feature_medians, observed_medians
 from thalweg.trackers.robust_center import robust_center
 from thalweg.trackers.robust_init import robust_basis
 

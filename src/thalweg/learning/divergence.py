@@ -262,11 +262,14 @@ class DivergenceLearner(OnlineLearner):
             )
         return model.encoder(loss, state.form, _TRAINING_TOL_FACTOR)
 
-    def follow_noise(self, state: OnlineState, batch: Batch, W: Array, H: Array) -> OnlineState:
+    def follow_noise(
+        self, state: OnlineState, batch: Batch, H: Array, every_feature: int = 1
+    ) -> OnlineState:
         """Update an automatic Huber threshold from the residuals of a batch."""
         if not isinstance(self.model.loss, Huber):
             return state
-        noise = state.noise_estimate.averaged(estimate_noise(batch, W, H))
+        latest = estimate_noise(batch, state.W[::every_feature], H)
+        noise = state.noise_estimate.averaged(latest)
         return state._replace(noise_estimate=noise, loss=self.model.loss_at(noise, _loss(state)))
 
     def batch_outlier_share(self, state: OnlineState, batch: Batch, codes: Codes) -> float:

@@ -8,10 +8,10 @@ from thalweg._typing import Array, Mask
 from thalweg.learning.centered_tracker import CenteredTracker
 from thalweg.learning.completion_rank import choose_subspace_rank
 from thalweg.learning.rank_evidence import RankEvidence
+from thalweg.noise.feature_scales import feature_medians
 from thalweg.noise.leverage import studentised, unfitted
 from thalweg.noise.residual_counts import ResidualCounts
 from thalweg.trackers import Tracker
-from thalweg.trackers.feature_scales import feature_medians
 from thalweg.trackers.robust_init import robust_basis
 
 __all__ = ["MAX_ENTRIES", "InitSamples", "init_counts", "robust_state"]

@@ -112,11 +112,12 @@ def sampling_steps(F: int, B: int) -> tuple[int, int]:
     return every_feature, every_sample
 
 
-def estimate_noise(batch: Batch, W: Array, H: Array) -> NoiseEstimate:
+def estimate_noise(batch: Batch, W: Array, H: Array, scales: Array | None = None) -> NoiseEstimate:
     """Estimate the noise from the residuals V - W H at about a thousand entries of a batch.
 
     Only positive entries count. In sparse data, the zeros have small residuals that say nothing
-    about the noise of the others.
+    about the noise of the others. Entries are in units of the relative scales of the features, if
+    they are given.
 
     Examples
     --------
@@ -130,6 +131,9 @@ def estimate_noise(batch: Batch, W: Array, H: Array) -> NoiseEstimate:
     every_feature, every_sample = sampling_steps(*batch.V.shape)
     V = batch.V.T[::every_sample, ::every_feature]
     residual = np.abs(V - H.T[::every_sample] @ W.T[:, ::every_feature])
+    if scales is not None:
+        units = scales[::every_feature].astype(V.dtype, copy=False)
+        V, residual = V / units, residual / units
     positive = V > 0.0  # missing entries are 0
     residual, V = np.sort(residual[positive]), V[positive]
     if V.size == 0:

@@ -88,8 +88,10 @@ class OnlineLearner:
         """Return the codes and outliers to which the dictionary is fitted."""
         return codes
 
-    def follow_noise(self, state: OnlineState, batch: Batch, W: Array, H: Array) -> OnlineState:
-        """Update automatic weights from the residuals of a batch."""
+    def follow_noise(
+        self, state: OnlineState, batch: Batch, H: Array, every_feature: int = 1
+    ) -> OnlineState:
+        """Update automatic weights from the residuals of a batch, or of some of its features."""
         return state
 
     def count_residuals(
@@ -144,7 +146,7 @@ class OnlineLearner:
             latest_counts = self.count_residuals(state, window, codes)
             if latest_counts is not None:
                 state = self.add_counts(state, latest_counts)
-            state = self.follow_noise(state, window, state.W, codes.H)
+            state = self.follow_noise(state, window, codes.H)
             if state.n_batches < FIRST_SAMPLED or state.n_batches % SAMPLED_EVERY == 0:
                 latest = estimate_prior(window, codes, state.code_prior)
                 state = state._replace(code_prior=state.code_prior.averaged(latest))
@@ -179,11 +181,11 @@ class OnlineLearner:
     def combine(self, state: OnlineState, summaries: list[BlockSummary]) -> OnlineState:
         """Return the state after a batch that was summarised in blocks."""
         V, H = pooled([one.noise for one in summaries])
-        rows = state.W[:: sampling_steps(len(state.W), 1)[0]]
+        every_feature = sampling_steps(len(state.W), 1)[0]
         counts = [one.residual_counts for one in summaries if one.residual_counts is not None]
         if counts:
             state = self.add_counts(state, counts[0].merged(counts[1:]))
-        state = self.follow_noise(state, Batch(V, None), rows, H)
+        state = self.follow_noise(state, Batch(V, None), H, every_feature)
         if state.n_batches < FIRST_SAMPLED or state.n_batches % SAMPLED_EVERY == 0:
             latest = merged([one.prior for one in summaries])
             state = state._replace(code_prior=state.code_prior.averaged(latest))

@@ -37,6 +37,8 @@ class OnlineState(NamedTuple):
         Share of outliers among the observed entries of the latest batches.
     residual_counts : ResidualCounts or None
         Residuals by size, for p-values; None for models without outliers.
+    relative_scales : array of shape (F,) or None
+        Noise scales of the features, by which they are weighed; None if all are weighed the same.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class OnlineState(NamedTuple):
     n_batches: int = 0
     outlier_share: float = 0.0
     residual_counts: ResidualCounts | None = None
+    relative_scales: Array | None = None
 
 
 class BlockSummary(NamedTuple):

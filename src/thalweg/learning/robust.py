@@ -15,6 +15,8 @@ from thalweg.learning.dictionaries import random_dictionary
 from thalweg.learning.noise import MEMORY, SAMPLED_EVERY, estimate_noise
 from thalweg.learning.online import OnlineLearner
 from thalweg.learning.online_state import OnlineState
+from thalweg.learning.whitened_encoder import WhitenedEncoder
+from thalweg.noise.relative_scales import relative_scales
 from thalweg.noise.residual_counts import (
     ALL_COUNTED,
     COUNTED_EVERY,
@@ -39,6 +41,10 @@ _EARLY_BATCHES, _EARLY_WEIGHT_SHARE = 20, 0.6
 # extrapolated outliers: by this factor times noise scale over weight, at most 2, up to which the
 # loss still falls. benchmark: robust_faces
 _EXTRAPOLATION, _LARGEST_EXTRAPOLATION = 1.7, 2.0
+# Codes of weighted features are found to this share of the usual tolerance: a few quiet features
+# determine them, and if some of these are outliers, a small decrease says little about the distance
+# from the minimum. test: estimators/test_noise_per_feature.py
+_WEIGHTED_TOL_FACTOR = 0.1
 # Iterations of encoding and estimating that find the first automatic weight.
 _WEIGHT_ITERATIONS = 3
 
@@ -65,6 +71,8 @@ class RobustModel:
         Columns that never change.
     initial : str or array of shape (K, F)
         Initial components.
+    per_feature : bool
+        Whether each feature is weighed by a noise scale of its own.
 
     Examples
     --------
@@ -85,18 +93,20 @@ class RobustModel:
     constraint: Prox
     frozen: Array
     initial: Any = "random"
+    per_feature: bool = False
 
     def outliers(self, weight: float) -> Prox:
         """Return the penalty of the outliers with a weight."""
         penalty: Prox = replace(self.base_outliers, weight=weight)
         return penalty
 
-    def encoder(self, weight: float, **options: Any) -> Encoder:
-        """Return the encoder with an outlier weight."""
-        encoder: Encoder = replace(
-            self.base_encoder, outliers=replace(self.base_outliers, weight=weight), **options
-        )
-        return encoder
+    def encoder(self, weight: float, scales: Array | None = None, **options: Any) -> Encoder:
+        """Return the encoder with an outlier weight, and with noise scales of the features."""
+        outliers = replace(self.base_outliers, weight=weight)
+        encoder: Encoder = replace(self.base_encoder, outliers=outliers, **options)
+        if scales is None:
+            return encoder
+        return WhitenedEncoder(_more_accurate(encoder), scales)
 
     def dictionary(self, batch: Batch, rng: np.random.Generator) -> Array:
         """Return the initial dictionary."""
@@ -113,6 +123,14 @@ class RobustModel:
             codes = self.encoder(weight).encode(batch.V, W, observed=batch.observed)
             weight = estimate_noise(batch, W, codes.H).outlier_weight or weight
         return weight
+
+
+def _more_accurate(encoder: Any) -> Encoder:
+    """Return an encoder with smaller tolerances, for features with different weights."""
+    used = [name for name in ("tol", "noise_tol") if hasattr(encoder, name)]
+    smaller = {name: _WEIGHTED_TOL_FACTOR * getattr(encoder, name) for name in used}
+    accurate: Encoder = replace(encoder, **smaller)
+    return accurate
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +164,7 @@ class RobustLearner(OnlineLearner):
 
     def encoder(self, state: OnlineState) -> Encoder:
         """Return the encoder with the current outlier weight."""
-        return self.model.encoder(state.outlier_weight)
+        return self.model.encoder(state.outlier_weight, state.relative_scales)
 
     def update(self, state: OnlineState) -> DictionaryUpdate[Statistics]:
         """Return the dictionary update."""
@@ -163,11 +181,12 @@ class RobustLearner(OnlineLearner):
     def training_encoder(self, state: OnlineState) -> Encoder:
         """Return a less accurate encoder, with a smaller weight in the first batches."""
         if not isinstance(self.model.base_encoder, Fast):
-            return self.model.encoder(state.outlier_weight)
+            return self.encoder(state)
         early = state.n_batches < _EARLY_BATCHES and self._adapts_early()
         share = _EARLY_WEIGHT_SHARE if early else 1.0
         tol = _TRAINING_TOL_FACTOR * self.model.base_encoder.tol
-        return self.model.encoder(share * state.outlier_weight, tol=tol, noise_tol=_TRAINING_SLACK)
+        weight, scales = share * state.outlier_weight, state.relative_scales
+        return self.model.encoder(weight, scales, tol=tol, noise_tol=_TRAINING_SLACK)
 
     def update_target(self, state: OnlineState, batch: Batch, codes: Codes) -> Codes:
         """Return the codes, with extrapolated outliers in the first batches."""
@@ -180,14 +199,28 @@ class RobustLearner(OnlineLearner):
         residual = batch.V - times(state.W, codes.H) - codes.R  # 0 at missing entries
         return codes._replace(R=codes.R - codes.R.dtype.type(factor - 1.0) * residual)
 
-    def follow_noise(self, state: OnlineState, batch: Batch, W: Array, H: Array) -> OnlineState:
-        """Update an automatic outlier weight from the residuals of a batch."""
+    def follow_noise(
+        self, state: OnlineState, batch: Batch, H: Array, every_feature: int = 1
+    ) -> OnlineState:
+        """Update noise scales and an automatic outlier weight from the residuals of a batch."""
         sampled = state.n_batches < MEMORY or state.n_batches % SAMPLED_EVERY == 0
-        if self.model.outlier_weight is not None or not sampled:
+        automatic = self.model.outlier_weight is None
+        if not sampled or not (automatic or self.model.per_feature):
             return state
-        noise = state.noise_estimate.averaged(estimate_noise(batch, W, H))
-        weight = noise.outlier_weight or state.outlier_weight
-        return state._replace(noise_estimate=noise, outlier_weight=weight)
+        scales = self._feature_scales(state)
+        units = None if scales is None else scales[::every_feature]
+        latest = estimate_noise(batch, state.W[::every_feature], H, units)
+        noise = state.noise_estimate.averaged(latest)
+        weight = (noise.outlier_weight if automatic else 0.0) or state.outlier_weight
+        return state._replace(noise_estimate=noise, outlier_weight=weight, relative_scales=scales)
+
+    def _feature_scales(self, state: OnlineState) -> Array | None:
+        """Return the relative noise scales of the features; None if all are weighed the same."""
+        if not self.model.per_feature or state.n_batches < _EARLY_BATCHES:
+            return None
+        counts, W, before = state.residual_counts, state.W, state.relative_scales
+        assert counts is not None
+        return relative_scales(counts, W, state.statistics.A, before).astype(W.dtype)
 
     def count_residuals(
         self, state: OnlineState, batch: Batch, codes: Codes
@@ -197,7 +230,9 @@ class RobustLearner(OnlineLearner):
         is_sampled = state.n_samples >= ALL_COUNTED or len(state.W) > MANY_FEATURES
         if counts is None or (is_sampled and state.n_batches % COUNTED_EVERY):
             return None
-        return counts.empty().added_fit(batch.V, state.W, codes.H, codes.R, batch.observed)
+        return counts.empty().added_fit(
+            batch.V, state.W, codes.H, codes.R, batch.observed, state.relative_scales
+        )
 
     def add_counts(self, state: OnlineState, latest: ResidualCounts) -> OnlineState:
         """Return the state with the residuals of a batch; earlier ones weigh less."""

@@ -9,11 +9,20 @@ import numpy as np
 from thalweg._threads import map_in_threads
 from thalweg._typing import Array, Indices
 from thalweg.encoders.columns import chunks, times
-from thalweg.learning._robust_blocks import Shared, block_loss, leftovers, visit, without_state
+from thalweg.learning._robust_blocks import (
+    BlockState,
+    Shared,
+    block_loss,
+    leftovers,
+    visit,
+    without_state,
+)
+from thalweg.learning._robust_schedule import Schedule
 from thalweg.learning.batches import Batch, DataForm
-from thalweg.learning.noise import NoiseSample, estimate_noise, pooled, sampling_steps
+from thalweg.learning.noise import estimate_noise, pooled, sampling_steps
 from thalweg.learning.robust import RobustModel
 from thalweg.learning.rounds import BlockTasks, RoundState, total_loss
+from thalweg.noise.relative_scales import relative_scales
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers import MatrixSolver
@@ -29,13 +38,6 @@ from thalweg.updates.batch_pgd import BatchPgd
 from thalweg.updates.surrogate import Surrogate
 
 __all__ = ["NoisePlan", "RobustRounds"]
-
-# Rounds in which an automatic outlier weight follows the residuals. It is fixed afterwards, so that
-# all later rounds minimise the same objective.
-_WEIGHT_ROUNDS = 10
-# Rounds with a small change of the objective before the iteration stops: the objective of ADMM may
-# not change in a single round.
-_PATIENCE = {"fast": 1, "pgd": 1, "admm": 3}
 
 
 class NoisePlan(NamedTuple):
@@ -123,8 +125,8 @@ class RobustRounds:
         W = self.model.dictionary(batch, rng)
         return RoundState(W, DataForm(), outlier_weight=self.model.first_weight(batch, W))
 
-    def method(self, outlier_weight: float) -> Any:
-        """Return the batch method with an outlier weight."""
+    def method(self, outlier_weight: float, scales: Array | None = None) -> Any:
+        """Return the batch method with an outlier weight, and noise scales of the features."""
         dictionary: dict[str, Any] = {
             "constraint": self.model.constraint,
             "l1": self.l1,
@@ -132,7 +134,7 @@ class RobustRounds:
             "frozen": self.model.frozen.shape[1],
         }
         if self.solver == "fast":
-            encoder = self.model.encoder(outlier_weight)
+            encoder = self.model.encoder(outlier_weight, scales)
             return BatchFast(encoder, Surrogate(solver=self.matrix_solver, **dictionary))
         method = BatchPgd if self.solver == "pgd" else BatchAdmm
         outliers = self.model.outliers(outlier_weight)
@@ -147,24 +149,26 @@ class RobustRounds:
         report: Callable[[RoundState], None] = lambda state: None,
     ) -> RoundState:
         """Return the state after the rounds; ``report`` is called after each."""
-        descent = _Descent(self, blocks, plan, state)
-        weight_rounds = 0 if self.model.outlier_weight is not None else _WEIGHT_ROUNDS
-        stop = _Plateau(weight_rounds, self.tol, _PATIENCE[self.solver])
+        descent, schedule = _Descent(self, blocks, plan, state), Schedule(self, state)
         for n_iter in range(state.n_iter + 1, max_iter + 1):
-            state = descent.round(state, n_iter, n_iter <= weight_rounds)
-            state = state._replace(converged=stop.reached(n_iter, state.objective))
+            state = descent.round(state, n_iter, *schedule.follows(n_iter))
+            state = state._replace(converged=schedule.ends(n_iter, state.objective))
             report(state)
             if state.converged:
                 break
         return state
 
-    def losses(self, batch: Batch, factors: Factors, outlier_weight: float) -> Array:
+    def losses(
+        self, batch: Batch, factors: Factors, outlier_weight: float, scales: Array | None = None
+    ) -> Array:
         """Return the loss of each sample, [O] (S-7), without the penalty of the dictionary."""
         W, outliers = factors.W, self.model.outliers(outlier_weight)
 
         def chunk_losses(columns: slice) -> Array:
             V, H, R = (array[:, columns] for array in (batch.V, factors.H, factors.R))
             E = V - times(W, H) - R
+            if scales is not None:
+                E, R = E / scales[:, None], R / scales[:, None]
             if batch.observed is not None:
                 known = batch.observed[:, columns]
                 E, R = E * known, R * known
@@ -186,14 +190,20 @@ class _Descent:
         self, learner: RobustRounds, blocks: BlockTasks, plan: NoisePlan, state: RoundState
     ) -> None:
         self.learner, self.blocks, self.plan = learner, blocks, plan
-        self.weight, W = state.outlier_weight, state.W
-        self.method = learner.method(self.weight)
+        self.weight, self.scales, W = state.outlier_weight, state.relative_scales, state.W
+        self.counts_residuals = False
+        self.method = learner.method(self.weight, self.scales)
         self.state = self.method.start(np.empty((0, len(W)), W.dtype).T, W, None)
         self.block_states: list[Any] = [None for _ in plan.columns]
         self.shared = self._share()
 
-    def round(self, state: RoundState, n_iter: int, follows_noise: bool) -> RoundState:
+    def round(
+        self, state: RoundState, n_iter: int, follows_noise: bool, follows_scales: bool
+    ) -> RoundState:
         """Update codes, outliers and dictionary once, and evaluate the objective."""
+        if self.counts_residuals != follows_scales:
+            self.counts_residuals = follows_scales
+            self.shared = self._share()
         self.block_states = self.blocks.map(
             "encode-block", visit, self.shared, self.plan.columns, self.block_states
         )
@@ -210,7 +220,8 @@ class _Descent:
         loss, share = total_loss(self.blocks.collect(handles))
         objective = loss / n_samples + self.learner.penalty(W)
         if follows_noise:
-            self._follow_noise(W, [report.noise for report in reports])
+            scale = self._follow_noise(W, sums, reports)
+            state = state._replace(noise_scale=scale, relative_scales=self.scales)
         return state._replace(
             W=W,
             outlier_weight=self.weight,
@@ -220,13 +231,24 @@ class _Descent:
             outlier_share=share,
         )
 
-    def _follow_noise(self, W: Array, samples: list[NoiseSample]) -> None:
-        """Estimate the automatic outlier weight from the residuals."""
-        V, H = pooled(samples)
-        noise = estimate_noise(Batch(V, None), W[:: self.plan.every_feature], H)
-        self.weight = noise.outlier_weight or 1.0
-        self.method = self.learner.method(self.weight)
+    def _follow_noise(self, W: Array, sums: Any, reports: list[BlockState]) -> float | Array:
+        """Estimate noise scales and the automatic outlier weight; return the noise scale."""
+        if self.counts_residuals:
+            counts = [one.residual_counts for one in reports if one.residual_counts is not None]
+            merged = counts[0].merged(counts[1:])
+            found = relative_scales(merged, W, sums.A, self.scales, in_sample=True)
+            before = 1.0 if self.scales is None else self.scales
+            self.scales = np.sqrt(found * before).astype(W.dtype)
+        V, H = pooled([report.noise for report in reports])
+        every = self.plan.every_feature
+        units = None if self.scales is None else self.scales[::every]
+        noise = estimate_noise(Batch(V, None), W[::every], H, units)
+        if self.learner.model.outlier_weight is None:
+            self.weight = noise.outlier_weight or 1.0
+        self.method = self.learner.method(self.weight, self.scales)
         self.shared = self._share()
+        scale = noise.positive_scale
+        return scale if self.scales is None else scale * self.scales
 
     def _replace_dead_atoms(self, method: BatchFast, sums: Any) -> None:
         """Replace columns of W that no sample uses by the largest residuals."""
@@ -242,23 +264,12 @@ class _Descent:
 
     def _share(self) -> Any:
         dictionary = {name: getattr(self.state, name) for name in self.method.shared}
-        shared = Shared(self.learner, self.weight, dictionary, self.plan.every_feature)
+        shared = Shared(
+            self.learner,
+            self.weight,
+            dictionary,
+            self.plan.every_feature,
+            self.scales,
+            self.counts_residuals,
+        )
         return self.blocks.share(shared)
-
-
-class _Plateau:
-    """Stopping criterion: the objective has hardly changed for some rounds."""
-
-    def __init__(self, ignored_rounds: int, tol: float, patience: int) -> None:
-        self.ignored_rounds, self.tol, self.patience = ignored_rounds, tol, patience
-        self.n_still, self.previous = 0, np.inf
-
-    def reached(self, n_iter: int, objective: float) -> bool:
-        """Test the criterion after round ``n_iter``, counted from 1."""
-        if n_iter <= self.ignored_rounds or self.tol == 0.0:
-            return False
-        if np.isfinite(self.previous):
-            still = abs(self.previous - objective) <= self.tol * self.previous
-            self.n_still = self.n_still + 1 if still else 0
-        self.previous = objective
-        return self.n_still == self.patience

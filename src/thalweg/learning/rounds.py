@@ -32,6 +32,10 @@ class RoundState(NamedTuple):
         Share of outliers among the observed entries.
     converged : bool
         Whether the stopping criterion was met.
+    noise_scale : float or array of shape (F,)
+        Standard deviation of the noise, of all or of each feature; NaN if it was not estimated.
+    relative_scales : array of shape (F,) or None
+        Noise scales of the features, by which they are weighed; None if all are weighed the same.
 
     Examples
     --------
@@ -50,6 +54,8 @@ class RoundState(NamedTuple):
     objective: float = float("nan")
     outlier_share: float = 0.0
     converged: bool = False
+    noise_scale: float | Array = float("nan")
+    relative_scales: Array | None = None
 
 
 class BlockLoss(NamedTuple):

@@ -5,11 +5,18 @@ from scipy.linalg import lapack
 
 from thalweg._typing import Array, Mask
 
-__all__ = ["full_variance", "leverages", "prediction_variances", "studentised", "unfitted"]
+__all__ = [
+    "LEAST_FREEDOM",
+    "full_variance",
+    "leverages",
+    "prediction_variances",
+    "studentised",
+    "unfitted",
+]
 
 # Smallest share of the noise left in a residual: below it, the fit reproduces the entry almost
 # exactly. Safety margin: any share in 0.01..0.1 gives the same alarms.
-_LEAST_FREEDOM = 0.05
+LEAST_FREEDOM = 0.05
 # Directions of W with less than this share of the largest singular value are ignored.
 # Safety margin: rounding leaves about 1e-15 in float64 and 1e-7 in float32.
 _NO_DIRECTION = 1e-6
@@ -172,7 +179,7 @@ def full_variance(W: Array, scales: Array | None = None) -> Array:
     array([0.25, 0.25, 0.25, 0.25, 0.25])
     """
     weighed = W if scales is None else W / scales[:, None]
-    lever = np.minimum(leverages(weighed), 1.0 - _LEAST_FREEDOM)
+    lever = np.minimum(leverages(weighed), 1.0 - LEAST_FREEDOM)
     variance: Array = lever / (1.0 - lever)
     return variance
 

@@ -13,6 +13,7 @@ from thalweg._linalg import aligned_copy, as_rows, pack_rows, unpack_rows
 from thalweg._typing import Array, Mask
 from thalweg.encoders.outlier_rejection import OutlierRejection
 from thalweg.errors import ParameterError
+from thalweg.noise.feature_scales import FeatureScales
 from thalweg.trackers import Track
 from thalweg.trackers._row_least_squares import (
     check_forgetting,
@@ -21,7 +22,6 @@ from thalweg.trackers._row_least_squares import (
     step_settings,
 )
 from thalweg.trackers.adaptive_memory import AdaptiveMemory
-from thalweg.trackers.feature_scales import FeatureScales
 from thalweg.trackers.noise_scale import truncated_variance
 from thalweg.trackers.rejection_state import RejectionState, RejectionStatistics, Repeats
 from thalweg.trackers.robust_init import robust_basis, robust_init
@@ -66,7 +66,7 @@ class PetrelsADMMTracker:
         Weight of the first basis, in samples of the norm of the first one: alpha / 2 of [T] (23).
     noise : {"per-feature", "common"}
         Whether each feature has a noise scale of its own, by which the fit and the recursion weigh
-        it, see :class:`thalweg.trackers.feature_scales.FeatureScales`.
+        it, see :class:`thalweg.noise.feature_scales.FeatureScales`.
     huber_threshold : float
         Threshold of Huber's function in the robust fit, which is the weight of |s|_1, in noise
         scales.

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg._typing import Array, Mask
+from thalweg.noise.feature_scales import FeatureScales
 from thalweg.trackers.adaptive_memory import AdaptiveMemory
-from thalweg.trackers.feature_scales import FeatureScales
 
 __all__ = ["RejectionState", "RejectionStatistics", "Repeats"]
 

@@ -5,7 +5,7 @@ import numpy as np
 from thalweg._typing import Array, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders.outlier_rejection import OutlierRejection
-from thalweg.trackers.feature_scales import feature_medians
+from thalweg.noise.feature_scales import feature_medians
 from thalweg.trackers.robust_init import RobustInit, robust_init
 
 __all__ = ["robust_center"]

@@ -6,6 +6,7 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 from thalweg.encoders.outlier_rejection import OutlierRejection
+from thalweg.noise.feature_scales import FeatureScales, observed_medians, unfitted_shares
 from thalweg.trackers._robust_factors import (
     FEW_ENTRIES_PER_CODE,
     RELATIVE_HUBER_THRESHOLD,
@@ -18,7 +19,6 @@ from thalweg.trackers._robust_factors import (
     robust_codes,
     typical_sizes,
 )
-from thalweg.trackers.feature_scales import FeatureScales, observed_medians, unfitted_shares
 
 __all__ = ["RobustInit", "robust_basis", "robust_init"]
 

@@ -14,6 +14,8 @@ from thalweg.noise.leverage import leverages
 __all__ = [
     "FeatureScales",
     "feature_medians",
+    "log_density",
+    "normal_median",
     "observed_medians",
     "shrunken_scales",
     "unfitted_shares",
@@ -62,7 +64,7 @@ class FeatureScales(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.trackers.feature_scales import FeatureScales
+    >>> from thalweg.noise.feature_scales import FeatureScales
     >>> scales = FeatureScales.equal(3, np.float64)
     >>> scales.counts[:] = [[32, 32, 32], [32, 32, 32], [28, 16, 16]]
     >>> after = scales.updated(np.eye(3, 1) / 10, 2.5, 32.0)
@@ -88,7 +90,7 @@ class FeatureScales(NamedTuple):
         """Return scales that were estimated from numbers of observations."""
         none = cls.equal(len(scale), dtype)
         log_scale = np.log(scale / np.median(scale))
-        used = shrunken_scales(log_scale, weight)
+        used = np.maximum(shrunken_scales(log_scale, weight), _SMALLEST_SCALE)
         return none._replace(scale=used.astype(dtype), log_scale=log_scale, weight=weight)
 
     def updated(self, W: Array, threshold: float, n_samples: float) -> "FeatureScales":
@@ -117,7 +119,8 @@ class FeatureScales(NamedTuple):
         log_scale = self.log_scale + step
         ordered = np.sort(log_scale)  # np.median takes four times as long
         log_scale -= 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
-        scale = shrunken_scales(log_scale, weight).astype(self.scale.dtype)
+        scale = np.maximum(shrunken_scales(log_scale, weight), _SMALLEST_SCALE)
+        scale = scale.astype(self.scale.dtype)
         share = float(np.sum(kept)) / (n_samples * kept.size) if n_samples > 0.0 else 0.0
         limits = normal_median(threshold) * np.sqrt(unfitted_shares(W, share or 1.0))
         return FeatureScales(
@@ -134,13 +137,27 @@ class FeatureScales(NamedTuple):
 
 @lru_cache
 def normal_median(threshold: float) -> float:
-    """Compute the median modulus of a standard normal variable that is within the threshold."""
+    """Compute the median modulus of a standard normal variable that is within the threshold.
+
+    Examples
+    --------
+    >>> from thalweg.noise.feature_scales import normal_median
+    >>> round(normal_median(float("inf")), 4)
+    0.6745
+    """
     return sqrt(2.0) * float(erfinv(0.5 * erf(threshold / sqrt(2.0))))
 
 
 @lru_cache
 def log_density(threshold: float) -> float:
-    """Compute the density of the logarithm of such a modulus, at its median."""
+    """Compute the density of the logarithm of such a modulus, at its median.
+
+    Examples
+    --------
+    >>> from thalweg.noise.feature_scales import log_density
+    >>> round(log_density(float("inf")), 4)
+    0.4287
+    """
     median = normal_median(threshold)
     return 2.0 * median * exp(-0.5 * median**2) / sqrt(2.0 * pi) / erf(threshold / sqrt(2.0))
 
@@ -161,7 +178,7 @@ def unfitted_shares(W: Array, share: float = 1.0) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.trackers.feature_scales import unfitted_shares
+    >>> from thalweg.noise.feature_scales import unfitted_shares
     >>> unfitted_shares(np.array([[1.0], [2.0], [2.0]])).round(3)
     array([0.889, 0.556, 0.556])
     """
@@ -185,7 +202,7 @@ def shrunken_scales(log_scale: Array, weight: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.trackers.feature_scales import shrunken_scales
+    >>> from thalweg.noise.feature_scales import shrunken_scales
     >>> shrunken_scales(np.log([0.5, 1.0, 2.0]), np.array([1e6, 1e6, 1e6])).round(3)
     array([0.5, 1. , 2. ])
     >>> shrunken_scales(np.log([0.9, 1.0, 1.1]), np.array([20.0, 20.0, 20.0]))
@@ -199,7 +216,7 @@ def shrunken_scales(log_scale: Array, weight: Array) -> Array:
     if not spread > 0.0:
         return np.ones_like(log_scale)
     factor = np.where(known, spread / (spread + error), 0.0)
-    scales: Array = np.maximum(np.exp(factor * log_scale), _SMALLEST_SCALE)
+    scales: Array = np.exp(factor * log_scale)
     return scales
 
 
@@ -216,7 +233,7 @@ def observed_medians(sizes: Array, observed: Mask) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.trackers.feature_scales import observed_medians
+    >>> from thalweg.noise.feature_scales import observed_medians
     >>> mask = np.array([[True, False], [True, False]])
     >>> observed_medians(np.array([[1.0, 5.0], [3.0, 9.0]]), mask).round(3)
     array([2.965, 0.   ])
@@ -237,7 +254,7 @@ def feature_medians(values: Array, observed: Mask) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.trackers.feature_scales import feature_medians
+    >>> from thalweg.noise.feature_scales import feature_medians
     >>> mask = np.array([[True, False], [True, False]])
     >>> feature_medians(np.array([[1.0, 5.0], [3.0, 9.0]]), mask)
     array([2., 0.])
