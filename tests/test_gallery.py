@@ -37,6 +37,13 @@ def test_alarms_are_few_and_those_of_faults(tmp_path):
     assert is_picture(tmp_path / "alarms.png")
 
 
+def test_gaps_are_filled_from_the_past(tmp_path):
+    found = load("time").main(["--output", str(tmp_path)])
+    assert found["error of fills"] < 0.5 * found["error of the mean"]
+    assert 0.85 < found["covered"] < 0.95
+    assert is_picture(tmp_path / "time.png")
+
+
 def test_the_automatic_weight_has_no_units(tmp_path, monkeypatch):
     units = load("units")
     monkeypatch.setattr(units, "SAMPLES", 600)

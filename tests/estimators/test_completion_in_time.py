@@ -59,6 +59,25 @@ def test_automatic_fills_are_as_good_as_the_better(time: bool, kind: str) -> Non
     assert error(completion().complete(gaps), X, hidden) < 1.03 * best
 
 
+@pytest.mark.parametrize("kind", ["single entries", "a day of one sensor"])
+def test_fills_are_as_good_as_lines_and_as_the_fit_without_time(kind: str) -> None:
+    """Lines are good at single entries, and other sensors at an outage: time has both."""
+    X = table(1200)
+    rng, hidden = np.random.default_rng(3), np.zeros(X.shape, bool)
+    if kind == "single entries":
+        hidden[rng.random(X.shape) < 0.03] = True
+    else:
+        hidden[600:624, 2] = hidden[300:324, 5] = hidden[900:924, 0] = True
+    gaps = np.where(hidden, np.nan, X)
+    lines, rows = gaps.copy(), np.arange(len(X))
+    for f in range(X.shape[1]):
+        known = ~hidden[:, f]
+        lines[:, f] = np.interp(rows, rows[known], X[known, f])
+    without = completion(2, dynamics=None).complete(gaps)
+    best = min(error(lines, X, hidden), error(without, X, hidden))
+    assert error(completion().complete(gaps), X, hidden) <= best
+
+
 @pytest.mark.filterwarnings("ignore:.*stopped after max_iter")
 @pytest.mark.parametrize("kind", ["scattered", "blocks"])
 def test_intervals_and_standard_errors_are_true(kind: str) -> None:
