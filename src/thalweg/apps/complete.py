@@ -95,17 +95,12 @@ def complete(
         table = open_table(run, columns, time)
         begin = perf_counter()
         rows = read_table(table, run, "Use track instead.")
-        X, units, drawn = rows.X, rows.units, rows.drawn
+        X, units = rows.X, rows.units
         Z = units.to(X)
         model = build(method, run.settings, components=run.components, seed=run.seed)
         reject_streaming_options(model, run)
         run.notify("choosing", 0, None)
-        if fills_in_time(model):
-            use_time(model, X, units, run)
-        elif run.components is None and "n_components" not in run.settings:
-            model.set_params(n_components=choose_rank(units.to(drawn), run.seed))
-        if not isinstance(model.n_components, str):
-            model.set_params(n_components=min(model.n_components, *X.shape))
+        _configure(model, rows, run)
         when = {} if rows.seconds is None or not fills_in_time(model) else {"times": rows.seconds}
         completed = np.where(np.isnan(X), units.back(model.complete(Z, **when)), X)
         std = standard_errors(model, Z, **when) * units.scale
@@ -126,15 +121,24 @@ def complete(
         panels = [] if alarms is None else alarms.panels()
         values["alarms"] = 0 if alarms is None else alarms.n_alarms
         _write(folder, table, rows, completed, outliers)
-        path = folder.file("errors", "standard_errors.csv")
-        with csv_file(path, table.header(*names)) as table_of_errors:
-            table_of_errors.write(std, labels=rows.labels)
+        with csv_file(folder.file("errors", "standard_errors.csv"), table.header(*names)) as file:
+            file.write(std, labels=rows.labels)
         save_model(folder, model, columns=names, units=[part.tolist() for part in units])
         shown = TableSample()
         shown.add(X, completed, outliers)
         panels = [shown.panel(names), *panels, *error_panels(values)]
         _report(folder, panels, values, method)
         return folder.finish(values, model)
+
+
+def _configure(model: Any, rows: Rows, run: Run) -> None:
+    """Set the model in time, or the number of components by hidden entries."""
+    if fills_in_time(model):
+        use_time(model, rows.X, rows.units, run)
+    elif run.components is None and "n_components" not in run.settings:
+        model.set_params(n_components=choose_rank(rows.units.to(rows.drawn), run.seed))
+    if not isinstance(model.n_components, str):
+        model.set_params(n_components=min(model.n_components, *rows.X.shape))
 
 
 def _write(folder: Folder, table: Table, rows: Rows, completed: Any, outliers: Any) -> None:
