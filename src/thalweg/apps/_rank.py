@@ -10,7 +10,7 @@ from thalweg._typing import Array
 __all__ = ["choose_rank"]
 
 # Size of the sample, which bounds the time: entries, and minimum and maximum number of rows.
-_SAMPLE_ENTRIES, _SAMPLE_ROWS = 2**16, (200, 1000)
+_SAMPLE_ENTRIES, _SAMPLE_ROWS = 2**15, (200, 1000)
 _HIDDEN_FRACTION = 0.1  # of the observed entries
 _RANKS = (1, 2, 3, 4, 6, 8, 12, 16)  # candidates
 # A larger rank must reduce the error to this fraction: among equal ranks the smallest is chosen.
