@@ -400,3 +400,22 @@ def test_tracking_fills_in_time_with_standard_errors(tmp_path, monkeypatch, rows
     lines = np.stack([np.interp(t, t[~g], c[~g]) for g, c in zip(gaps.T, X.T, strict=True)], axis=1)
     assert np.mean(errors**2) < np.mean(np.square(lines - clean)[gaps])
     assert any(name.startswith("errors of hidden") for name in result.values)
+
+
+def test_jobs_find_the_number_of_components(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.dirichlet(np.full(3, 0.3), 240) @ rng.gamma(0.7, 1.0, (3, 30))
+    X += 0.1 * X.std() * rng.random(X.shape)
+    words = rng.dirichlet(np.full(120, 0.05), 3)
+    counts = rng.poisson(60.0 * rng.dirichlet(np.full(3, 0.1), 300) @ words)
+    found = {
+        "unmix": apps.unmix(X.reshape(12, 20, 30), tmp_path / "unmix"),
+        "factor": apps.factor(X, tmp_path / "factor", method="robust-nmf"),
+        "topics": apps.topics(counts, tmp_path / "topics"),
+    }
+    for job, result in found.items():
+        most = 4 if job == "topics" else 3  # weights of words are no counts, and vary more
+        assert 3 <= len(result.model.components_) <= most, job
+        assert "Loss of hidden entries" in result.files["report"].read_text()
+    fixed = apps.factor(X, tmp_path / "onmf", method="onmf", components=2)
+    assert "Loss of hidden entries" not in fixed.files["report"].read_text()

@@ -14,7 +14,6 @@ from thalweg.apps._folder import open_folder
 from thalweg.apps._learn import Subsample
 from thalweg.apps._mask import majority, objects
 from thalweg.apps._models import build, methods
-from thalweg.apps._rank import choose_rank
 from thalweg.apps._run import Run, json_types
 from thalweg.apps._tables import array_file, csv_file
 from thalweg.errors import InputError, ParameterError
@@ -70,16 +69,6 @@ def test_rows_of_long_tables_are_sampled_uniformly(monkeypatch):
     assert len(np.unique(drawn[:, 0])) == 200
     # the mean of 200 of 20000 row numbers has a standard deviation of 408
     assert abs(drawn[:, 0].mean() - 10_000) < 4 * 408
-
-
-@pytest.mark.parametrize("rank", [1, 2, 4])
-def test_choose_rank_finds_the_rank(rank):
-    rng = np.random.default_rng(rank)
-    Z = rng.normal(size=(250, rank)) @ rng.normal(size=(rank, 20))
-    Z = Z / Z.std(axis=0) + 0.05 * rng.normal(size=Z.shape)
-    Z[rng.random(Z.shape) < 0.05] += 10.0
-    Z[rng.random(Z.shape) < 0.1] = np.nan
-    assert choose_rank(Z, seed=0) == rank
 
 
 def test_arrays_written_in_blocks_are_valid(tmp_path):

@@ -310,6 +310,15 @@ def test_evidence_is_that_of_the_definition():
         assert error == pytest.approx(np.sqrt(variance) / counts.sum())
 
 
+def test_entries_that_the_caller_has_hidden_with_the_same_seed_are_no_matter():
+    X = planted_subspace(3, 0, 0.0)
+    for share in (0.1, 0.2):
+        seen, _ = split_entries(X, share, random_state=0)
+        model = RobustMatrixCompletion("auto", random_state=0).fit(seen)
+        assert model.n_components_ == 3
+        assert model.rank_evidence_.n_hidden > 500
+
+
 def test_hidden_entries_are_those_that_the_fit_does_not_see():
     X = np.random.default_rng(0).random((40, 30))
     X[0, 0] = np.nan

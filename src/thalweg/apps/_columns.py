@@ -54,7 +54,6 @@ class Rows(NamedTuple):
 
     X: Array
     units: Units
-    drawn: Array
     labels: list[str] | None
     seconds: Array | None
 
@@ -62,10 +61,10 @@ class Rows(NamedTuple):
 def read_table(table: Table, run: Run, advice: str) -> Rows:
     """Read a whole table; raise with advice if it does not fit into memory."""
     X = _dense(read_all(table.stream, run, advice))
-    units, drawn = measure(streams.open(X), run, table.names)
+    units, _ = measure(streams.open(X), run, table.names)
     texts = table.labels()
     labels = None if texts is None else list(texts)
-    return Rows(X, units, drawn, labels, None if labels is None else table.seconds(labels))
+    return Rows(X, units, labels, None if labels is None else table.seconds(labels))
 
 
 def measure(stream: Stream, run: Run, names: Sequence[str]) -> tuple[Units, Array]:

@@ -23,7 +23,8 @@ class Drift:
         from thalweg.metrics import principal_angles
 
         basis = np.array(model.components_)
-        if self._before is not None:
+        # the basis of another rank is that of other rows, not a rotation
+        if self._before is not None and self._before.shape == basis.shape:
             angle = float(np.max(principal_angles(basis, self._before)))
             self.points.append((sample, angle))
         self._before = basis

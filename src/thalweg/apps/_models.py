@@ -25,9 +25,17 @@ def methods() -> dict[str, Any]:
 
 
 def build(
-    method: str, settings: Mapping[str, Any], *, components: int | None = None, seed: int = 0
+    method: str,
+    settings: Mapping[str, Any],
+    *,
+    components: int | str | None = None,
+    seed: int = 0,
+    default: int | None = None,
 ) -> Any:
-    """Return the estimator with this name, with its parameters set."""
+    """Return the estimator with this name, with its parameters set.
+
+    Without ``components`` it finds their number, or has the ``default`` of the job if it cannot.
+    """
     known = methods()
     make = {_letters(name): make for name, make in known.items()}.get(_letters(method))
     if make is None or not _letters(method):
@@ -40,6 +48,8 @@ def build(
             f"Parameters of {method} must be among {', '.join(names)}, got {unknown[0]!r}."
         )
     chosen = dict(settings)
+    if components is None:
+        components = "auto" if finds_rank(model, settings) else default
     if components is not None:
         chosen.setdefault("n_components", components)
     if "random_state" in names:
@@ -47,6 +57,13 @@ def build(
     if "n_jobs" in names:  # a command has the machine to itself
         chosen.setdefault("n_jobs", -1)
     return model.set_params(**chosen)
+
+
+def finds_rank(model: Any, settings: Mapping[str, Any]) -> bool:
+    """Return whether a model can find its number of components with these settings."""
+    init = settings.get("init", "robust")
+    named = init == "robust" if hasattr(model, "init_samples") else isinstance(init, str)
+    return bool(getattr(model, "finds_rank", False)) and named
 
 
 def _hyphenated(name: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from thalweg.apps._folder import Folder
 from thalweg.apps._learn import History
 
-__all__ = ["learning_panels", "save_model", "write_report"]
+__all__ = ["learning_panels", "rank_panels", "save_model", "write_report"]
 
 
 def learning_panels(history: History) -> list[Any]:
@@ -28,6 +28,14 @@ def learning_panels(history: History) -> list[Any]:
                 )
             )
     return panels
+
+
+def rank_panels(evidence: Any) -> list[Any]:
+    """Return the curve by which the number of components was found, if it was."""
+    from thalweg import report
+
+    several = evidence is not None and len(evidence.ranks) > 1
+    return [report.rank_curve(evidence)] if several else []
 
 
 def write_report(

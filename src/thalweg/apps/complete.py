@@ -16,7 +16,6 @@ from thalweg.apps._heat import TableSample
 from thalweg.apps._learn import reject_streaming_options
 from thalweg.apps._mask import THRESHOLD, beyond_threshold
 from thalweg.apps._models import build
-from thalweg.apps._rank import choose_rank
 from thalweg.apps._report import save_model, write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._tables import csv_file
@@ -132,11 +131,9 @@ def complete(
 
 
 def _configure(model: Any, rows: Rows, run: Run) -> None:
-    """Set the model in time, or the number of components by hidden entries."""
+    """Set the model in time, and bound the number of components."""
     if fills_in_time(model):
         use_time(model, rows.X, rows.units, run)
-    elif run.components is None and "n_components" not in run.settings:
-        model.set_params(n_components=choose_rank(rows.units.to(rows.drawn), run.seed))
     if not isinstance(model.n_components, str):
         model.set_params(n_components=min(model.n_components, *rows.X.shape))
 

@@ -12,7 +12,7 @@ from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._learn import learn
 from thalweg.apps._models import build
 from thalweg.apps._parts import check_parts, codes_panel, write_parts
-from thalweg.apps._report import learning_panels, save_model, write_report
+from thalweg.apps._report import learning_panels, rank_panels, save_model, write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._streams import columns_of, open_source
 
@@ -45,7 +45,8 @@ def factor(
     columns : list of str or int, or None, default=None
         Columns of a table; None selects all.
     **common
-        See :class:`thalweg.apps.Common`; ``settings`` holds parameters of the estimator.
+        See :class:`thalweg.apps.Common`. By default, the number of components is found by hidden
+        entries where the method can do so. ``settings`` holds parameters of the estimator.
 
     Returns
     -------
@@ -81,7 +82,11 @@ def factor(
             values["objective"] = float(model.objective_)
         np.save(folder.file("components", "components.npy"), model.components_)
         save_model(folder, model, **({} if names is None else {"columns": list(names)}))
-        panels = [codes_panel(shown), *learning_panels(history)]
+        panels = [
+            codes_panel(shown),
+            *rank_panels(getattr(model, "rank_evidence_", None)),
+            *learning_panels(history),
+        ]
         _report(folder, panels, model, stream, values, method)
         return folder.finish(values, model)
 

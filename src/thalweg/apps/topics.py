@@ -13,9 +13,9 @@ import numpy as np
 from thalweg._checks import require_whole
 from thalweg._typing import Array
 from thalweg.apps._folder import Folder, open_folder
-from thalweg.apps._learn import History, Subsample, learn
+from thalweg.apps._learn import Subsample, learn
 from thalweg.apps._models import build
-from thalweg.apps._report import learning_panels, save_model, write_report
+from thalweg.apps._report import learning_panels, rank_panels, save_model, write_report
 from thalweg.apps._run import TINY, Common, Result, Run
 from thalweg.apps._streams import length, read_batch_size
 from thalweg.apps._tables import csv_file, write_csv
@@ -24,7 +24,7 @@ from thalweg.streams import Repeated, Shuffled, Stream
 
 __all__ = ["topics"]
 
-_TOPICS, _EPOCHS = 5, 10  # defaults
+_TOPICS, _EPOCHS = 5, 10  # defaults; the number for methods that cannot find it
 _BUFFER = 4096  # documents that are shuffled together, and that initialise the topics
 _N_SHOWN = 200  # documents in the report, at least, of a long text
 
@@ -60,7 +60,8 @@ def topics(
     method : str, default='online-nmf'
         Name of an estimator.
     **common
-        See :class:`thalweg.apps.Common`; the default is five components and ten epochs.
+        See :class:`thalweg.apps.Common`; by default, the number of topics is found by
+        hidden entries in the first 4096 documents, and there are ten epochs.
 
     Returns
     -------
@@ -85,9 +86,10 @@ def topics(
     with open_folder(run, out) as folder:
         corpus = documents(run, terms, {word.lower() for word in stop_words})
         begin = perf_counter()
-        count = run.components or _TOPICS
-        model = build(method, run.settings, components=count, seed=run.seed)
-        _initialise(model, corpus.stream, run)
+        model = build(
+            method, run.settings, components=run.components, seed=run.seed, default=_TOPICS
+        )
+        first = _initialise(model, corpus.stream, run)
         epochs = _EPOCHS if run.epochs is None else run.epochs
         shuffled = Shuffled(Repeated(corpus.stream, epochs), buffer=_BUFFER, seed=run.seed)
         history = learn(model, shuffled, replace(run, epochs=1))
@@ -110,23 +112,31 @@ def topics(
             weights=None if weights is None else weights.tolist(),
             text=hasattr(corpus.stream, "words"),
         )
-        _report(folder, history, top, shown, values)
+        _report(
+            folder,
+            [*rank_panels(getattr(first, "rank_evidence_", None)), *learning_panels(history)],
+            top,
+            shown,
+            values,
+        )
         return folder.finish(values, model)
 
 
-def _initialise(model: Any, stream: Stream, run: Run) -> None:
+def _initialise(model: Any, stream: Stream, run: Run) -> Any:
     """Initialise the topics by a fit to the first ``_BUFFER`` documents.
 
-    A single batch has too few documents to distinguish topics.
+    A single batch has too few documents to distinguish topics, or to find their number. Returns
+    the fitted model, or None if initial topics are given.
     """
     if "init" not in model.get_params() or "init" in run.settings:
-        return
+        return None
     from scipy import sparse
 
     size = read_batch_size(stream.n_features)
     blocks = [X for _, X in islice(stream.batches(size), -(-_BUFFER // size))]
     first = deepcopy(model).fit(sparse.vstack(blocks, format="csr"))
-    model.set_params(init=first.components_)
+    model.set_params(init=first.components_, n_components=len(first.components_))
+    return first
 
 
 def _shares(model: Any, stream: Stream, run: Run) -> Iterator[Array]:
@@ -174,7 +184,7 @@ def _write(
 
 def _report(
     folder: Folder,
-    history: History,
+    others: list[Any],
     top: list[list[tuple[str, float]]],
     shown: Subsample,
     values: dict[str, Any],
@@ -198,7 +208,7 @@ def _report(
         report.Ranking("Words of the topics", groups),
         table,
         report.Facts("Key figures", facts),
-        *learning_panels(history),
+        *others,
     ]
     summary = f"{n} documents with {values['words']} words, factorised into {len(top)} topics."
     write_report(folder, f"Topics of {folder.run.title}", panels, summary, terms=values["words"])

@@ -22,8 +22,7 @@ from thalweg.apps._learn import History, learn
 from thalweg.apps._local_fill import LocalFill
 from thalweg.apps._mask import THRESHOLD, beyond_threshold
 from thalweg.apps._models import build
-from thalweg.apps._rank import choose_rank
-from thalweg.apps._report import learning_panels, save_model, write_report
+from thalweg.apps._report import learning_panels, rank_panels, save_model, write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._streams import Mapped, read_batch_size
 from thalweg.apps._tables import csv_file, write_csv
@@ -81,8 +80,8 @@ def track(
         Name of the column of times, which sets the steps between rows and is the first column of
         every output. None takes the first column with dates or times, if there is one.
     **common
-        See :class:`thalweg.apps.Common`. By default, the number of components is chosen by
-        cross-validation on hidden entries.
+        See :class:`thalweg.apps.Common`. By default, the number of components is found by
+        entries that are hidden in random rows.
 
     Returns
     -------
@@ -104,6 +103,7 @@ def track(
     (400, True)
     """
     from thalweg.dynamics.bounds import sign_bounds
+    from thalweg.learning.completion_rank import choose_subspace_rank
 
     run = Run("track", source, **common)
     require_positive(threshold=threshold)
@@ -112,16 +112,18 @@ def track(
         table, names = opened.stream, opened.names
         begin = perf_counter()
         units, drawn = measure(table, run, names)
-        rank = run.components
-        if rank is None:
+        evidence, rank = None, run.components
+        if rank is None and "n_components" not in run.settings:
             run.notify("choosing", 0, None)
-            rank = choose_rank(units.to(drawn), run.seed)
+            evidence = choose_subspace_rank(units.to(drawn), np.random.default_rng(run.seed))
+            rank = evidence.chosen
         model = build(method, run.settings, components=rank, seed=run.seed)
         drift = Drift()
         scaled = Mapped(table, units.to, table.n_features)
         history = learn(model, scaled, _with_small_batches(run), note=drift.note)
         shown = TableSample()
-        values: dict[str, Any] = {"rows": 0, "columns": table.n_features, "components": rank}
+        values: dict[str, Any] = {"rows": 0, "columns": table.n_features}
+        values |= {"components": len(model.components_)}
         values |= {"gaps filled": 0, "outliers": 0, "alarms": 0}
         local = LocalFill(run.seed)
         bounds = sign_bounds(drawn)
@@ -137,7 +139,7 @@ def track(
         values["seconds"] = perf_counter() - begin
         extra = {"columns": names, "units": [part.tolist() for part in units]}
         save_model(folder, model, **extra)
-        panels = [shown.panel(names), *panels]
+        panels = [shown.panel(names), *panels, *rank_panels(evidence)]
         _report(folder, history, panels, drift.points, values, method)
         return folder.finish(values, model)
 

@@ -11,14 +11,14 @@ from thalweg.apps._films import in_bytes, write_png
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._learn import reject_streaming_options
 from thalweg.apps._models import build
-from thalweg.apps._report import save_model, write_report
+from thalweg.apps._report import rank_panels, save_model, write_report
 from thalweg.apps._run import TINY, Common, Result, Run
 from thalweg.apps._tables import write_csv
 from thalweg.errors import InputError
 
 __all__ = ["unmix"]
 
-_COMPONENTS = 8  # default
+_COMPONENTS = 8  # of methods that cannot find the number
 # Default settings that unmix tens of thousands of pixels in seconds.
 _FAST = {"init": "projections", "continuation_steps": 4, "max_iter": 60}
 _NONZERO = 1e-9  # relative to the largest value of the image: smaller entries count as zero
@@ -69,7 +69,8 @@ def unmix(
     method : str, default='sparse-archetypal-nmf'
         Name of an estimator whose components are spectra.
     **common
-        See :class:`thalweg.apps.Common`; the default is eight components.
+        See :class:`thalweg.apps.Common`; by default, their number is found by hidden
+        entries.
 
     Returns
     -------
@@ -114,7 +115,16 @@ def unmix(
         }
         _write(folder, largest * model.components_, abundances, groups)
         save_model(folder, model, white=largest)
-        _report(folder, largest * model.components_, abundances, groups, values, method)
+        spectra = largest * model.components_
+        _report(
+            folder,
+            spectra,
+            abundances,
+            groups,
+            values,
+            method,
+            rank_panels(getattr(model, "rank_evidence_", None)),
+        )
         return folder.finish(values, model)
 
 
@@ -130,7 +140,7 @@ def _model(method: str, sparsity: float | None, run: Run) -> Any:
         settings = {**_FAST, "sparsity": sparsity, **settings}
     elif sparsity is not None:
         settings["sparsity"] = sparsity
-    return build(method, settings, components=run.components or _COMPONENTS, seed=run.seed)
+    return build(method, settings, components=run.components, seed=run.seed, default=_COMPONENTS)
 
 
 def _write(folder: Folder, endmembers: Any, abundances: Any, groups: Any) -> None:
@@ -163,6 +173,7 @@ def _report(
     groups: Any,
     values: dict[str, Any],
     method: str,
+    others: list[Any],
 ) -> None:
     from thalweg import report
 
@@ -182,6 +193,7 @@ def _report(
             ylabel="value",
         ),
         report.Facts("Key figures", facts),
+        *others,
     ]
     summary = (
         f"{values['height']} x {values['width']} pixels in {values['bands']} bands, unmixed "

@@ -58,6 +58,7 @@ class OLGuan(ORNMF):
     constraint = "simplex"
     code_penalty = None
     dictionary_penalty = None
+    finds_rank = False
     frozen_components = None
 
     def __init__(

@@ -25,6 +25,7 @@ class CompletionEstimator(Alarms):
     """Base of the estimators that need all samples at once to fill missing entries."""
 
     signed: ClassVar[bool] = True
+    finds_rank: ClassVar[bool] = True
     # the stopping criterion, as a clause that continues with "less than tol"
     _criterion: ClassVar[str]
 

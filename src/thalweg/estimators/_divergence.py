@@ -26,6 +26,7 @@ _TRIAL_TOL = 1e-3
 class DivergenceEstimator(RankSearch):
     """Base of the estimators that minimise d(X | codes @ components)."""
 
+    finds_rank = True
     n_components: Any
     n_features_in_: int
     loss: Any

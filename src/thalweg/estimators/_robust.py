@@ -32,6 +32,7 @@ _TRIAL_TOL = 1e-3
 class RobustEstimator(Alarms, RankSearch):
     """Base of the estimators of X = codes @ components + outliers."""
 
+    finds_rank = True
     n_components: Any
     n_features_in_: int
     solver: Any

@@ -50,6 +50,7 @@ class Tracking(StreamFit, Alarms):
     """
 
     signed: ClassVar[bool] = True
+    finds_rank: ClassVar[bool] = True
     _tracker_class: ClassVar[type[Any]]
     _tracker_options: Any = MappingProxyType({})  # of the tracker, that users do not set
 

@@ -75,6 +75,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_components_: int
     n_jobs: Any = None
     signed: ClassVar[bool] = False  # whether the data may have negative entries
+    finds_rank: ClassVar[bool] = False  # whether n_components may be "auto"
 
     def _encoder(self) -> Encoder:
         """Return the encoder of the fitted model."""

@@ -194,6 +194,8 @@ class SparseArchetypalNMF(ArchetypalEstimator):
     3
     """
 
+    finds_rank = True
+
     def __init__(
         self,
         n_components: int | str = 10,

@@ -55,6 +55,9 @@ class Composition(OnlineLearner):
         """No columns."""
         return np.empty((0, 0))
 
+    def check_continues(self, state: OnlineState) -> None:
+        """Accept any parameters: no columns are frozen."""
+
     def without_initial(self) -> "Composition":
         """Return the learner without the initial components, which may be large."""
         return replace(self, initial="random")

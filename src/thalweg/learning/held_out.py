@@ -192,6 +192,8 @@ def hide(X: Array, share: float, rng: np.random.Generator) -> tuple[Array, Hidde
     >>> hide(np.ones((30, 10)), 0.1, np.random.default_rng(0))[0].shape
     (30, 10)
     """
+    # drawn from a generator of its own: a caller who hid entries with the same seed drew the same
+    rng = np.random.default_rng(rng.integers(2**63))
     hidden = (rng.random(X.shape) < share) & ~np.isnan(X)
     samples, features = np.nonzero(hidden)
     entries = HiddenEntries(samples, features, X[hidden].astype(np.float64), len(X))
@@ -210,6 +212,7 @@ def hide_counts(X: Any, share: float, rng: np.random.Generator) -> tuple[Any, Hi
     (9, 9)
     """
     X = sparse.csr_array(X)
+    rng = np.random.default_rng(rng.integers(2**63))
     hidden = rng.random(X.nnz) < share
     seen = X.copy()
     seen.data = np.where(hidden, X.dtype.type(0), X.data)
