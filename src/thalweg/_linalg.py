@@ -6,7 +6,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from thalweg._native import BLOCK_BYTES
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Mask, Observed
+from thalweg.errors import ParameterError
 
 __all__ = [
     "aligned_copy",
@@ -137,8 +138,16 @@ def unpack_rows(blocks: Array, F: int) -> Array:
     return np.ascontiguousarray(blocks.transpose(0, 2, 1).reshape(-1, K)[:F])
 
 
-def as_rows(V: Array, observed: Mask | None, dtype: np.dtype) -> tuple[Array, Mask]:
-    """Return the columns of V and of the mask of observed entries as contiguous rows."""
+def as_rows(V: Array, observed: Observed | None, dtype: np.dtype) -> tuple[Array, Mask]:
+    """Return the columns of V and of the mask of observed entries as contiguous rows.
+
+    Raises if entries have weights, for methods that have none.
+    """
+    if observed is not None and observed.dtype != np.bool_:
+        raise ParameterError(
+            "weights must be None or 0 and 1 with this method, got other weights. Use an estimator "
+            "whose fit has weights."
+        )
     X = np.ascontiguousarray(V.T, dtype=dtype)
     if observed is None:
         return X, np.ones(X.shape, dtype=np.bool_)

@@ -8,3 +8,5 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
+# Which entries are observed: a mask, or weights that are 0 at missing entries.
+Observed = NDArray[Any]

@@ -680,6 +680,10 @@ def alternate_l1(
         NDArray[numpy.bool_], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ]
     | None,
+    scales: Annotated[
+        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None,
     W: Annotated[
         NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
@@ -718,6 +722,10 @@ def alternate_l1(
         NDArray[numpy.bool_], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ]
     | None,
+    scales: Annotated[
+        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    ]
+    | None,
     W: Annotated[
         NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
     ],
@@ -752,7 +760,8 @@ def alternate_l1(
     |v - W'h - r|^2/2 + weight |r|_1 + l1 sum(h) + l2 |h|^2/2.
 
     codes is (H, R, loss, cost, solved); gram is (G, inverse, trusted, place) with
-    relaxation * l2 on the diagonals. V is 0 at missing entries.
+    relaxation * l2 on the diagonals. V is 0 at missing entries. With scales s, the model is
+    s W'h, and R is in the same units.
     """
 
 @overload
@@ -1128,11 +1137,20 @@ class ApproximationSettings:
 
 @overload
 def robust_approximation(
-    V: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    H: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    samples: tuple[
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ]
+        | None,
     ],
     W: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
     seed: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
@@ -1142,11 +1160,20 @@ def robust_approximation(
 ) -> tuple[int, float]: ...
 @overload
 def robust_approximation(
-    V: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    H: Annotated[
-        NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    samples: tuple[
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.float32],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ]
+        | None,
     ],
     W: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
     seed: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
@@ -1165,11 +1192,20 @@ def robust_approximation(
 ) -> tuple[int, float]: ...
 @overload
 def robust_approximation(
-    V: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    H: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    samples: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ]
+        | None,
     ],
     W: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
     seed: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],
@@ -1179,11 +1215,20 @@ def robust_approximation(
 ) -> tuple[int, float]: ...
 @overload
 def robust_approximation(
-    V: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    H: Annotated[
-        NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu", writable=False)
+    samples: tuple[
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ],
+        Annotated[
+            NDArray[numpy.floating],
+            dict(shape=(None, None), order="C", device="cpu", writable=False),
+        ]
+        | None,
     ],
     W: Annotated[NDArray[numpy.floating], dict(shape=(None, None), order="C", device="cpu")],
     seed: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu")],

@@ -44,11 +44,12 @@ class SimplexCodes:
             G = np.zeros((V.shape[1], *G.shape))
             weights = np.ascontiguousarray(observed.T, dtype=np.float64)
             _native.weighted_grams(weights, np.ascontiguousarray(wide), 0.0, 1.0, G)
-        rows, gaps = simplex_least_squares(G, known.T @ wide, None if H0 is None else H0.T)
+        linear = known if observed is None else known * observed
+        rows, gaps = simplex_least_squares(G, linear.T @ wide, None if H0 is None else H0.T)
         H = rows.T.astype(V.dtype)
         rest = known - wide @ rows.T
         if observed is not None:
-            rest *= observed
+            rest *= np.sqrt(observed)
         loss = np.einsum("fb,fb->b", rest, rest).astype(V.dtype)
         R = np.zeros_like(V) if observed is None else np.where(observed, V.dtype.type(0), V - W @ H)
         size = np.maximum(loss, np.max(known**2, axis=0, initial=0.0))

@@ -13,7 +13,7 @@ therefore contribute neither to the loss nor to its gradients in h and W.
 
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Mask, Observed
 
 __all__ = ["Codes", "Encoder"]
 
@@ -62,7 +62,7 @@ class Encoder(Protocol):
     name: ClassVar[str]
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Observed | None = None
     ) -> Codes:
         """Encode the columns of V independently of one another.
 
@@ -74,8 +74,9 @@ class Encoder(Protocol):
             Dictionary.
         H0 : array of shape (K, B), optional
             Initial codes (warm start).
-        observed : boolean array of shape (F, B), optional
-            False at missing entries. By default all entries are observed.
+        observed : array of shape (F, B), optional
+            Mask that is False at missing entries, or weights of the entries; see
+            :mod:`thalweg.encoders.entry_weights`. By default all entries are observed.
 
         Returns
         -------

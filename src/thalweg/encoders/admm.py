@@ -6,11 +6,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from thalweg._typing import Array, Indices, Mask
+from thalweg._typing import Array, Indices, Mask, Observed
 from thalweg.encoders import Codes
 from thalweg.encoders._iteration import Exit, StoppingRule, encode_chunks
 from thalweg.encoders._robust_problem import Point, RobustProblem
 from thalweg.encoders.columns import take_columns, times
+from thalweg.encoders.entry_weights import mask_of, require_mask
 from thalweg.prox import Prox, apart
 from thalweg.prox.l1 import L1
 from thalweg.prox.orthant import Orthant
@@ -70,15 +71,16 @@ class Admm:
     rho: float = 1.0
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Observed | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
+        require_mask(observed, "Admm")
         rule = StoppingRule(self.tol, self.exit, self.max_iter, _GAP_INTERVAL)
         G = W.T @ W
         rho = self.rho * mean_diagonal(G), self.rho
         factor = cho_factor(G + rho[0] * np.eye(W.shape[1], dtype=W.dtype))
         return encode_chunks(
-            RobustProblem(V, W, observed, self.outliers, self.penalty),
+            RobustProblem(V, W, mask_of(observed), self.outliers, self.penalty),
             H0,
             lambda problem, start: rule.run(problem, _Splitting(problem, factor, *rho), start),
         )

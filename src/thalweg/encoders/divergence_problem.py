@@ -1,18 +1,20 @@
 """The objective of encoders with a divergence as loss: gaps, and an elastic net on the codes."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from thalweg._typing import Array, Indices, Mask
+from thalweg._typing import Array, Indices, Mask, Observed
 from thalweg.divergences import Divergence
 from thalweg.encoders import Codes
 from thalweg.encoders.columns import take_columns, times
+from thalweg.encoders.entry_weights import WeightedLoss, mask_of, weighted_loss
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 
-__all__ = ["DivergenceProblem", "coefficients", "model_offset"]
+__all__ = ["DivergenceProblem", "coefficients", "dense_problem", "model_offset", "weighted_codes"]
 
 # Power of the machine epsilon in the offset of the model: 1.8e-12 of the mean of a sample in double
 # precision and 6e-6 in single precision. Above rounding errors, below the tolerances of encoders.
@@ -51,6 +53,29 @@ def coefficients(penalty: Prox) -> tuple[float, float]:
             "'l2' or 'elastic-net'; RobustOnlineNMF accepts other penalties."
         )
     return float(found[0]), float(found[1])
+
+
+def dense_problem(
+    loss: Divergence,
+    V: Array,
+    W: Array,
+    observed: Observed | None = None,
+    l1: float = 0.0,
+    l2: float = 0.0,
+) -> "DivergenceProblem":
+    """Return the problem of dense samples, whose entries may have weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.divergences.squared_l2 import SquaredL2
+    >>> from thalweg.encoders.divergence_problem import dense_problem
+    >>> V, W, weights = np.array([[1.0], [3.0]]), np.ones((2, 1)), np.array([[2.0], [0.0]])
+    >>> problem, H = dense_problem(SquaredL2(), V, W, weights), np.array([[4.0]])
+    >>> problem.value(problem.model(H), H).round(6)
+    array([9.])
+    """
+    return DivergenceProblem(weighted_loss(loss, observed), V, W, mask_of(observed), l1, l2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +169,19 @@ class DivergenceProblem:
         curvature = curvature if filled else self._masked(curvature)
         if not getattr(self.loss, "half_quadratic", False) or len(curvature) == 1:
             return curvature
-        observed = curvature > 0.0
-        residual = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=observed)
-        mean = residual.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
-        least = np.maximum(mean / steepest, np.finfo(curvature.dtype).tiny)
-        bounded: Array = np.minimum(curvature, (1.0 / least).astype(curvature.dtype))
-        return bounded
+        if not isinstance(self.loss, WeightedLoss):
+            return _bounded(curvature, steepest)
+        weights, observed = self.loss.weights, curvature > 0.0
+        plain = np.divide(curvature, weights, out=np.zeros_like(curvature), where=observed)
+        return weights * _bounded(plain, steepest)
+
+    def entry_weights(self) -> Array:
+        """Return the weights of the entries, 0 at missing ones."""
+        if isinstance(self.loss, WeightedLoss):
+            return self.loss.weights
+        if self.observed is None:
+            return np.ones_like(self.V)
+        return np.asarray(self.observed, self.W.dtype)
 
     def residual(self, P: Array) -> Array:
         """Return model minus data, 0 at missing entries."""
@@ -163,11 +195,15 @@ class DivergenceProblem:
         neg, pos = self.loss.split(self._data(P), P)
         return self._in_codes(neg), self._in_codes(pos)
 
-    def split_in_dictionary(self, H: Array) -> tuple[Array, Array]:
-        """Return the negative and the positive part of the derivative in the dictionary."""
+    def split_in_dictionary(self, H: Array, shares: Array | None = None) -> tuple[Array, Array]:
+        """Return the negative and the positive part of the derivative in the dictionary.
+
+        ``shares`` are weights of the samples.
+        """
         P = self.model(H)
         neg, pos = self.loss.split(self._data(P), P)
-        return self._in_dictionary(neg, H), self._in_dictionary(pos, H)
+        G = weighted_codes(H, shares)
+        return self._in_dictionary(neg, G), self._in_dictionary(pos, G)
 
     def take(self, columns: Indices | slice) -> "DivergenceProblem":
         """Return the problem of the selected samples, in column-major order."""
@@ -176,7 +212,11 @@ class DivergenceProblem:
             if self.observed is None
             else np.asfortranarray(take_columns(self.observed, columns))
         )
-        return replace(self, V=np.asfortranarray(take_columns(self.V, columns)), observed=observed)
+        loss: Any = self.loss
+        if isinstance(loss, WeightedLoss):
+            loss = loss.take(columns)
+        V = np.asfortranarray(take_columns(self.V, columns))
+        return replace(self, loss=loss, V=V, observed=observed)
 
     def codes(self, H: Array, solved: Mask) -> Codes:
         """Return the result of an encoder at codes H."""
@@ -218,3 +258,26 @@ class DivergenceProblem:
             return times(part, H.T)
         whole: Array = part * H.sum(axis=1)
         return whole
+
+
+def weighted_codes(H: Array, shares: Array | None) -> Array:
+    """Return the codes times the weights of their samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.encoders.divergence_problem import weighted_codes
+    >>> weighted_codes(np.ones((1, 2)), np.array([0.5, 1.5]))
+    array([[0.5, 1.5]])
+    """
+    return H if shares is None else H * shares.astype(H.dtype)
+
+
+def _bounded(curvature: Array, steepest: float) -> Array:
+    """Return half-quadratic weights, at most ``steepest`` times that of the mean residual."""
+    observed = curvature > 0.0
+    residual = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=observed)
+    mean = residual.sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    least = np.maximum(mean / steepest, np.finfo(curvature.dtype).tiny)
+    bounded: Array = np.minimum(curvature, (1.0 / least).astype(curvature.dtype))
+    return bounded

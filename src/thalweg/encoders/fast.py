@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg import _native
-from thalweg._typing import Array, Indices, Mask
+from thalweg._typing import Array, Indices, Mask, Observed
 from thalweg.encoders import Codes
 from thalweg.encoders._iteration import Exit, StoppingRule, encode_chunks
-from thalweg.encoders._robust_problem import Point, RobustProblem
+from thalweg.encoders._robust_problem import Point, RobustProblem, in_data_units, standardised
 from thalweg.encoders.columns import CHUNK_ENTRIES, MAX_CHUNK_SIZE, times
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
@@ -89,15 +89,19 @@ class Fast:
     noise_tol: float = 0.0
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Observed | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         wide = np.asarray(W, dtype=np.float64)
         shared = wide.T @ wide
-        problem = RobustProblem(V, W, observed, self.outliers, self.penalty)
-        if observed is None and (self._is_compiled or _is_small(V)):
-            return self._encode(problem, shared, H0)
-        return encode_chunks(problem, H0, lambda part, start: self._encode(part, shared, start))
+        if observed is None:
+            problem = RobustProblem(V, W, None, self.outliers, self.penalty)
+            if self._is_compiled or _is_small(V):
+                return self._encode(problem, shared, H0)
+        else:
+            problem = standardised(V, W, observed, self.outliers, self.penalty)
+        codes = encode_chunks(problem, H0, lambda part, start: self._encode(part, shared, start))
+        return in_data_units(codes, V, W, problem.scales)
 
     @property
     def _is_compiled(self) -> bool:
@@ -136,9 +140,12 @@ class Fast:
             max_iter=self.max_iter,
             warm_start=H0 is not None,
         )
+        scales = problem.scales
+        mask = problem.observed if scales is None else None  # scales are 0 at missing entries
         _native.alternate_l1(
             np.ascontiguousarray(problem.V.T),
-            None if problem.observed is None else np.ascontiguousarray(problem.observed.T),
+            None if mask is None else np.ascontiguousarray(mask.T),
+            None if scales is None else np.ascontiguousarray(scales.T),
             np.ascontiguousarray(problem.W.T),
             iteration.gram,
             outliers,
@@ -162,14 +169,14 @@ class _Alternation:
     def start(self, problem: RobustProblem) -> Array:
         """Return the optimal codes without outliers."""
         H = np.zeros((problem.W.shape[1], problem.V.shape[1]))
-        return self._codes(problem, self.gram, times(problem.W.T, problem.V), H, 1.0)
+        return self._codes(problem, self.gram, problem.in_codes(problem.V), H, 1.0)
 
     def step(self, problem: RobustProblem, H: Array, point: Point) -> Array:
         """Return the optimal codes for the outliers of the last codes."""
         self.steps += 1
         if self.passive is None:
             self.passive = H > 0
-        slope = times(problem.W.T, point.E)
+        slope = problem.in_codes(point.E)
         relax = _OVER_RELAXATION if self.exact else 1.0
         C = relax * (slope - self.l2 * H) + _apply(self.gram, H)
         new = self._codes(problem, self.gram, C, H, relax)
@@ -195,6 +202,8 @@ class _Alternation:
             H = H.astype(np.float64)
             # The Gram matrix of some rows of W is at most that of all rows, up to rounding errors.
             bound = _EIGENVALUE_MARGIN * float(np.linalg.eigvalsh(self.whole)[-1])
+            if problem.scales is not None:
+                bound *= float(problem.scales.max(initial=0.0)) ** 2
             new, _ = accelerated(gram.each(), C, problem.penalty, H, tol=_PROXIMAL_TOL, bound=bound)
         codes: Array = new.astype(problem.V.dtype)
         return codes
@@ -204,8 +213,11 @@ class _Alternation:
         inliers = problem.outliers.curvature(point.Z)  # type: ignore[attr-defined]
         if problem.observed is not None:
             inliers = inliers & problem.observed
-        G = np.empty((inliers.shape[1], *self.whole.shape))
-        _subset_grams(problem.W, inliers, self.whole, G)
+        if problem.scales is None:
+            G = np.empty((inliers.shape[1], *self.whole.shape))
+            _subset_grams(problem.W, inliers, self.whole, G)
+        else:
+            G = _weighted_grams(problem.W, np.where(inliers, problem.scales, 0) ** 2)
         diagonal = np.einsum("bkk->bk", G)
         # In units of the Gram matrix of all observed entries, since there may be no inliers.
         sizes = np.diagonal(self.gram.each(), axis1=-2, axis2=-1)
@@ -237,9 +249,20 @@ def _subset_grams(W: Array, kept: Mask, whole: Array, grams: Array) -> None:
     _native.subset_grams(wide, rows, whole, _MIN_ENERGY_SHARE, grams)
 
 
+def _weighted_grams(W: Array, weights: Array) -> Array:
+    """Return W' diag(w) W for each column w of ``weights``, in double precision."""
+    G = np.zeros((weights.shape[1], W.shape[1], W.shape[1]))
+    rows = np.ascontiguousarray(weights.T, np.float64)
+    _native.weighted_grams(rows, np.ascontiguousarray(W, np.float64), 0.0, 1.0, G)
+    return G
+
+
 def _prepare(problem: RobustProblem, whole: Array, l2: float) -> Gram:
     """Return W'W + l2 I, and one such matrix for each sample with missing entries."""
     ridge = l2 * np.eye(len(whole)) if l2 else None
+    if problem.scales is not None:
+        G = _weighted_grams(problem.W, problem.scales**2)
+        return invert(G if ridge is None else G + ridge, np.arange(len(G)))
     if problem.observed is None:
         return prepare(whole if ridge is None else whole + ridge)
     incomplete = np.flatnonzero(~problem.observed.all(axis=0))

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
@@ -58,7 +58,7 @@ class Multiplicative:
     max_iter: int = 200
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Observed | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)

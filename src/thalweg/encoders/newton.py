@@ -6,13 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg import _native
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Mask, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
 from thalweg.encoders._iteration import encode_divergence_chunks
 from thalweg.encoders.columns import take_columns, times
-from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients
+from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients, dense_problem
 from thalweg.encoders.multiplicative import multiply
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
@@ -75,11 +75,11 @@ class Newton:
     max_iter: int = 50
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Observed | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)
-        problem = DivergenceProblem(self.loss, V, W, observed, l1, l2)
+        problem = dense_problem(self.loss, V, W, observed, l1, l2)
         return encode_divergence_chunks(problem, H0, self._run, n_work=W.shape[1] ** 2 // 4)
 
     def _run(self, problem: DivergenceProblem, H: Array) -> Codes:

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Codes
 from thalweg.encoders._iteration import encode_divergence_chunks
 from thalweg.encoders.columns import times
-from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients
+from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients, dense_problem
 from thalweg.encoders.newton import quadratic_minimum
 from thalweg.encoders.squared_l2_problem import SquaredL2Problem
 from thalweg.prox import Prox
@@ -45,7 +45,7 @@ class NonnegativeLeastSquares:
     penalty: Prox = field(default_factory=Orthant)
 
     def encode(
-        self, V: Any, W: Array, H0: Array | None = None, observed: Mask | None = None
+        self, V: Any, W: Array, H0: Array | None = None, observed: Observed | None = None
     ) -> Codes:
         """Encode the columns of V, dense or sparse; see :class:`thalweg.encoders.Encoder`.
 
@@ -53,7 +53,7 @@ class NonnegativeLeastSquares:
         """
         l1, l2 = coefficients(self.penalty)
         if observed is not None:
-            masked = DivergenceProblem(SquaredL2(), V, W, observed, l1, l2)
+            masked = dense_problem(SquaredL2(), V, W, observed, l1, l2)
             return encode_divergence_chunks(masked, None, _incomplete, W.shape[1] ** 2 // 4)
         problem = SquaredL2Problem(SquaredL2(), V, W, None, l1, l2)
         ridge = l2 * np.eye(W.shape[1], dtype=W.dtype)
@@ -64,7 +64,7 @@ class NonnegativeLeastSquares:
 def _incomplete(problem: DivergenceProblem, H: Array) -> Codes:
     """Encode a chunk of samples, each with the Gram matrix of its observed entries."""
     zeros = np.zeros_like(H)
-    observed = np.asarray(problem.observed, problem.W.dtype)
-    slope = H.dtype.type(problem.l1) - times(problem.W.T, problem.V * observed)
-    found = quadratic_minimum(problem, zeros, slope, observed).astype(H.dtype, copy=False)
+    weights = problem.entry_weights()
+    slope = H.dtype.type(problem.l1) - times(problem.W.T, problem.V * weights)
+    found = quadratic_minimum(problem, zeros, slope, weights).astype(H.dtype, copy=False)
     return problem.codes(found, np.ones(H.shape[1], dtype=np.bool_))

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._typing import Array, Indices, Mask
+from thalweg._typing import Array, Indices, Observed
 from thalweg.encoders import Codes
 from thalweg.encoders._iteration import Exit, StoppingRule, encode_chunks
 from thalweg.encoders._robust_problem import Point, RobustProblem
 from thalweg.encoders.columns import times
+from thalweg.encoders.entry_weights import mask_of, require_mask
 from thalweg.encoders.initial_codes import ridge_codes
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
@@ -68,14 +69,15 @@ class Pgd:
     kappa: float = 0.7
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Observed | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
+        require_mask(observed, "Pgd")
         rule = StoppingRule(self.tol, self.exit, self.max_iter, _GAP_INTERVAL)
         L = float(np.linalg.norm(W, 2)) ** 2
         iteration = _Descent(self.kappa / L if L > 0.0 else 1.0)
         return encode_chunks(
-            RobustProblem(V, W, observed, self.outliers, self.penalty),
+            RobustProblem(V, W, mask_of(observed), self.outliers, self.penalty),
             H0,
             lambda problem, start: rule.run(problem, iteration, start),
         )

@@ -7,11 +7,16 @@ import numpy as np
 from scipy import sparse
 
 from thalweg import _native
-from thalweg._typing import Array, Indices, Mask
+from thalweg._typing import Array, Indices, Mask, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Codes
-from thalweg.encoders.divergence_problem import DivergenceProblem, model_offset
+from thalweg.encoders.divergence_problem import (
+    DivergenceProblem,
+    dense_problem,
+    model_offset,
+    weighted_codes,
+)
 from thalweg.encoders.squared_l2_problem import SquaredL2Problem
 
 __all__ = ["SparseDivergenceProblem", "make_divergence_problem", "supports_sparse"]
@@ -39,7 +44,7 @@ def make_divergence_problem(
     loss: Divergence,
     V: Any,
     W: Array,
-    observed: Mask | None,
+    observed: Observed | None,
     l1: float = 0.0,
     l2: float = 0.0,
 ) -> DivergenceProblem:
@@ -59,7 +64,7 @@ def make_divergence_problem(
         return SquaredL2Problem(loss, V, W, None, l1, l2)
     if sparse.issparse(V):
         return SparseDivergenceProblem(loss, V, W, None, l1, l2)
-    return DivergenceProblem(loss, V, W, observed, l1, l2)
+    return dense_problem(loss, V, W, observed, l1, l2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +123,11 @@ class SparseDivergenceProblem(DivergenceProblem):
         negative: Array = (neg.T @ self.W).T
         return negative, slope * self.W.sum(axis=0)[:, None]
 
-    def split_in_dictionary(self, H: Array) -> tuple[Array, Array]:
+    def split_in_dictionary(self, H: Array, shares: Array | None = None) -> tuple[Array, Array]:
         """Return the negative and the positive part of the derivative in the dictionary."""
         neg, slope = self._parts(self.model(H))
-        return neg @ np.ascontiguousarray(H.T), slope * H.sum(axis=1)
+        G = weighted_codes(H, shares)
+        return neg @ np.ascontiguousarray(G.T), slope * G.sum(axis=1)
 
     def take(self, columns: Indices | slice) -> "SparseDivergenceProblem":
         """Return the problem of the selected samples."""

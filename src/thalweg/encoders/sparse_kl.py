@@ -7,10 +7,12 @@ import numpy as np
 from scipy import sparse
 
 from thalweg import _native
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
 from thalweg.encoders.divergence_problem import coefficients, model_offset
+from thalweg.encoders.entry_weights import are_weights
+from thalweg.encoders.newton import Newton
 from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
@@ -57,9 +59,11 @@ class SparseKL:
             )
 
     def encode(
-        self, V: Any, W: Array, H0: Array | None = None, observed: Mask | None = None
+        self, V: Any, W: Array, H0: Array | None = None, observed: Observed | None = None
     ) -> Codes:
         """Encode the columns of V, dense or sparse; see :class:`thalweg.encoders.Encoder`."""
+        if are_weights(observed):  # the compiled steps are those of counts
+            return Newton(KL(), self.penalty, self.tol).encode(V, W, H0, observed)
         l1, _ = coefficients(self.penalty)
         rows = sparse.csr_array((V if observed is None else V * observed).T)
         problem = make_divergence_problem(KL(), rows.T if observed is None else V, W, observed, l1)

@@ -10,7 +10,7 @@ from scipy import sparse
 from thalweg._typing import Array, Indices, Mask
 from thalweg.encoders import Codes
 from thalweg.encoders.columns import chunks, take_columns, times
-from thalweg.encoders.divergence_problem import DivergenceProblem
+from thalweg.encoders.divergence_problem import DivergenceProblem, weighted_codes
 
 __all__ = ["CANCELLATION_POWER", "SquaredL2Problem", "column_energies"]
 
@@ -107,9 +107,10 @@ class SquaredL2Problem(DivergenceProblem):
         """Return the negative and the positive part of the derivative of the loss in the codes."""
         return self.linear, P
 
-    def split_in_dictionary(self, H: Array) -> tuple[Array, Array]:
+    def split_in_dictionary(self, H: Array, shares: Array | None = None) -> tuple[Array, Array]:
         """Return the negative and the positive part of the derivative in the dictionary."""
-        return np.asarray(times(self.V, H.T)), times(self.W, H @ H.T)
+        G = weighted_codes(H, shares)
+        return np.asarray(times(self.V, G.T)), times(self.W, H @ G.T)
 
     def take(self, columns: Indices | slice) -> "SquaredL2Problem":
         """Return the problem of the selected samples, with the products that are known."""

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from thalweg._typing import Array, Indices, Mask
+from thalweg._typing import Array, Indices, Mask, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.kl import KL
@@ -24,7 +24,7 @@ from thalweg.encoders._subgradient_steps import (
     polyak_step,
 )
 from thalweg.encoders.columns import take_columns
-from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients
+from thalweg.encoders.divergence_problem import DivergenceProblem, coefficients, dense_problem
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
@@ -111,14 +111,12 @@ class Subgradient:
             )
 
     def encode(
-        self, V: Array, W: Array, H0: Array | None = None, observed: Mask | None = None
+        self, V: Array, W: Array, H0: Array | None = None, observed: Observed | None = None
     ) -> Codes:
         """Encode the columns of V; see :class:`thalweg.encoders.Encoder`."""
         l1, l2 = coefficients(self.penalty)
         run = self._polyak if self._rule() == "polyak" else self._descend
-        return encode_divergence_chunks(
-            DivergenceProblem(self.loss, V, W, observed, l1, l2), H0, run
-        )
+        return encode_divergence_chunks(dense_problem(self.loss, V, W, observed, l1, l2), H0, run)
 
     def _rule(self) -> str:
         bounded = isinstance(self.loss, _BOUNDED_CURVATURE)

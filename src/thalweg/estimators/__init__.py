@@ -5,7 +5,7 @@ Samples are rows here, and columns in the rooms below. Every estimator has ``fit
 also have ``partial_fit`` and ``fit_stream``. ``NaN`` marks missing entries.
 """
 
-from thalweg.estimators.base import Decomposition
+from thalweg.estimators.decomposition import Decomposition
 from thalweg.estimators.divergence_nmf import DivergenceNMF
 from thalweg.estimators.grasta import Grasta
 from thalweg.estimators.grouse import Grouse

@@ -10,6 +10,8 @@ from thalweg._checks import check_choices
 from thalweg._typing import Array, Mask
 from thalweg.errors import ParameterError
 from thalweg.estimators.base import Factorization
+from thalweg.learning.batches import in_standard_deviations
+from thalweg.learning.resampling import resampled
 from thalweg.noise.false_discoveries import benjamini_hochberg, combined
 from thalweg.noise.leverage import studentised, unfitted
 from thalweg.noise.residual_counts import ResidualCounts
@@ -33,7 +35,7 @@ class Alarms(Factorization):
         """The law of the residuals: noise scale of each feature, and the tail they share."""
         return fit_law(self.residual_counts_)
 
-    def p_values(self, X: Any) -> Array:
+    def p_values(self, X: Any, weights: Any = None) -> Array:
         """Return the probability that noise makes a residual as large as that of each entry.
 
         The law of the residuals is learned with the model: a robust scale of each feature, and a
@@ -43,15 +45,21 @@ class Alarms(Factorization):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
         array of shape (n_samples, n_features)
             p-values; ``NaN`` at missing entries.
         """
-        return np.vstack([np.empty((0, self.components_.shape[1])), *self._p_value_blocks(X)])
+        return np.vstack(
+            [np.empty((0, self.components_.shape[1])), *self._p_value_blocks(X, weights)]
+        )
 
-    def anomalies(self, X: Any, *, fdr: float = 0.05, by: str = "batch") -> Mask:
+    def anomalies(
+        self, X: Any, *, weights: Any = None, fdr: float = 0.05, by: str = "batch"
+    ) -> Mask:
         """Return the entries that noise does not explain.
 
         The procedure of Benjamini and Hochberg on the p-values: of all entries found, at most a
@@ -61,6 +69,8 @@ class Alarms(Factorization):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
         fdr : float, default=0.05
             False discovery rate, between 0 and 1.
         by : {"batch", "sample"}, default="batch"
@@ -73,21 +83,23 @@ class Alarms(Factorization):
         """
         check_choices(by=(by, ("batch", "sample")))
         _check_rate(fdr)
-        p = self.p_values(X)
+        p = self.p_values(X, weights)
         if by == "sample":
             return benjamini_hochberg(p, fdr)
         return benjamini_hochberg(p.ravel(), fdr).reshape(p.shape)
 
     @overload
-    def sample_p_values(self, X: Any, *, return_contributions: Literal[False] = ...) -> Array: ...
+    def sample_p_values(
+        self, X: Any, weights: Any = ..., *, return_contributions: Literal[False] = ...
+    ) -> Array: ...
 
     @overload
     def sample_p_values(
-        self, X: Any, *, return_contributions: Literal[True]
+        self, X: Any, weights: Any = ..., *, return_contributions: Literal[True]
     ) -> tuple[Array, Array]: ...
 
     def sample_p_values(
-        self, X: Any, *, return_contributions: bool = False
+        self, X: Any, weights: Any = None, *, return_contributions: bool = False
     ) -> Array | tuple[Array, Array]:
         """Return the probability that noise alone makes samples fit as badly as those of X.
 
@@ -100,6 +112,8 @@ class Alarms(Factorization):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
         return_contributions : bool, default=False
             Whether to return the contribution of each feature as well.
 
@@ -113,7 +127,7 @@ class Alarms(Factorization):
         """
         values: list[Array] = [np.empty(0)]
         parts: list[Array] = [np.empty((0, self.components_.shape[1]))]
-        for p in self._p_value_blocks(X):
+        for p in self._p_value_blocks(X, weights):
             value, part = combined(p)
             values.append(value)
             if return_contributions:
@@ -126,14 +140,15 @@ class Alarms(Factorization):
         W = self.components_.T
         counts = None
         rows = X[:: max(1, X.shape[0] // _COUNTED_ROWS)]
-        for batch, codes in self._encode_with(self._encoder(), W, rows):
+        for encoded in self._encode_with(self._encoder(), W, rows):
+            batch, codes = resampled(*encoded)
             residuals = studentised(
                 batch.V, W, codes.H, codes.R, batch.observed, self._relative_scales()
             )
-            share = 1.0 if batch.observed is None else batch.observed.mean(axis=1)
+            share = 1.0 if batch.mask is None else batch.mask.mean(axis=1)
             residuals = unfitted(residuals, share * self.n_samples_seen_, W.shape[1])
             add = ResidualCounts.of if counts is None else counts.added
-            counts = add(residuals, batch.observed, batch.V)
+            counts = add(residuals, batch.mask, in_standard_deviations(batch))
         assert counts is not None  # there is at least one row
         self.residual_counts_ = counts
 
@@ -142,15 +157,15 @@ class Alarms(Factorization):
         scales: Array | None = getattr(self._encoder(), "relative_scales", None)
         return scales
 
-    def _p_value_blocks(self, X: Any) -> Iterator[Array]:
+    def _p_value_blocks(self, X: Any, weights: Any) -> Iterator[Array]:
         """Yield the p-values of one block of rows after the other."""
-        encoded, law, W = self._encode(X), self.residual_law_, self.components_.T
+        encoded, law, W = self._encode(X, weights), self.residual_law_, self.components_.T
         scales = self._relative_scales()
         for batch, codes in encoded:
             found = studentised(batch.V, W, codes.H, codes.R, batch.observed, scales)
             p = law.p_values(found.T)
-            if batch.observed is not None:
-                p[~batch.observed.T] = np.nan
+            if batch.mask is not None:
+                p[~batch.mask.T] = np.nan
             yield p
 
 

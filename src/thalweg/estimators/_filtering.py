@@ -36,7 +36,7 @@ class FilteringTracker(Tracking):
 
     filter_: FilterState
 
-    def transform(self, X: Any, *, past: bool = True) -> Array:
+    def transform(self, X: Any, weights: Any = None, *, past: bool = True) -> Array:
         """Return the codes of X.
 
         With ``dynamics`` they are the codes of the filtered low-rank part: each row is a sample
@@ -46,6 +46,8 @@ class FilteringTracker(Tracking):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, 0 or 1; not with ``dynamics``.
         past : bool, default=True
             With ``dynamics``: whether the rows follow those that were learned. Otherwise they
             begin another stream.
@@ -56,8 +58,9 @@ class FilteringTracker(Tracking):
             The codes. Without ``dynamics``, each row depends only on its own sample.
         """
         if self.dynamics is None or not self._is_timed():
-            codes: Array = super().transform(X)
+            codes: Array = super().transform(X, weights)
             return codes
+        _no_weights(weights)
         rows = _dense(check_data(self, X, reset=False))
         found = self._filter().filter(self.filter_, rows, past=past)[-1]
         weights = 1.0 / np.broadcast_to(self.noise_scale_, rows.shape[1])
@@ -66,7 +69,13 @@ class FilteringTracker(Tracking):
         return np.asarray(np.linalg.lstsq(W, V, rcond=None)[0].T, rows.dtype)
 
     def fill(
-        self, X: Any, *, past: bool = True, return_std: bool = False, interval: Any = None
+        self,
+        X: Any,
+        weights: Any = None,
+        *,
+        past: bool = True,
+        return_std: bool = False,
+        interval: Any = None,
     ) -> Any:
         """Return X with missing entries filled; the model is not changed.
 
@@ -77,6 +86,8 @@ class FilteringTracker(Tracking):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, 0 or 1; not with ``dynamics``.
         past : bool, default=True
             With ``dynamics``: whether the rows follow those that were learned. Otherwise they
             begin another stream.
@@ -100,8 +111,9 @@ class FilteringTracker(Tracking):
                     "return_std and interval must be False and None without dynamics, got "
                     f"{return_std!r} and {interval!r}. Set dynamics='auto' and fit again."
                 )
-            return super().fill(X)
+            return super().fill(X, weights)
         check_is_fitted(self)
+        _no_weights(weights)
         rows = _dense(check_data(self, X, reset=False))
         tail = self.filter_.window if past else rows[:0]
         ages = gap_ages(np.isnan(np.vstack([tail, rows])))[len(tail) :]
@@ -211,3 +223,10 @@ class FilteringTracker(Tracking):
 def _dense(X: Any) -> Array:
     rows: Array = X.toarray() if sparse.issparse(X) else X
     return rows
+
+
+def _no_weights(weights: Any) -> None:
+    if weights is not None:
+        raise ParameterError(
+            "weights must be None with dynamics, got an array. Mark missing entries with NaN."
+        )

@@ -11,6 +11,7 @@ from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.errors import ParameterError
 from thalweg.estimators.base import Factorization
 from thalweg.estimators.fitting import is_auto
+from thalweg.learning.batches import unweighted
 from thalweg.learning.divergence import DivergenceModel
 from thalweg.learning.divergence_trials import choose_rank
 from thalweg.learning.online import OnlineLearner
@@ -57,7 +58,7 @@ class RankSearch(Factorization):
                     f"init must be a name with n_components='auto', got {in_words(self.init)}. "
                     "Set n_components to the number of its rows."
                 )
-            self._compare_ranks(X, X.shape[1])
+            self._compare_ranks(unweighted(X), X.shape[1])
         return self
 
     def _compare_ranks(self, X: Any, n_features: int, features: Any = None) -> None:
@@ -74,13 +75,14 @@ class RankSearch(Factorization):
         """Begin to collect rows of a stream, to compare ranks again when there are more."""
         if is_auto(self.n_components):
             rng = generator(self.random_state)
+            X = unweighted(X)
             self.rank_window_ = RankWindow.of(X, self._rank_model().form(X).sparse, forgets, rng)
 
     def _follow_rank(
         self, learner: OnlineLearner, state: OnlineState, X: Any
     ) -> tuple[OnlineLearner, OnlineState]:
         """Return learner and state of a stream after the rank was compared again, if it is due."""
-        window = self.rank_window_.added(X)
+        window = self.rank_window_.added(unweighted(X))
         if window.is_due:
             before = self.n_components_
             self._compare_ranks(window.data, X.shape[1], window.features)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -14,15 +14,17 @@ from thalweg._threads import few_threads, map_in_threads
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
+from thalweg.estimators._weights import check_sample_weight, weighted
+from thalweg.estimators.decomposition import Decomposition
 from thalweg.estimators.fitting import is_auto, warn_not_converged
 from thalweg.estimators.validation import check_codes, check_data, filled
-from thalweg.learning.batches import Batch, DataForm
+from thalweg.learning.batches import Batch, DataForm, WeightedRows, unweighted
 from thalweg.learning.code_prior import CodePrior, empty_prior, estimate_prior, merged
 from thalweg.prox import Prox
 from thalweg.prox.elastic_net import ElasticNet
 from thalweg.prox.orthant import Orthant
 
-__all__ = ["Decomposition", "Factorization"]
+__all__ = ["Factorization"]
 
 # Entries of a block of rows that is encoded at a time by one thread, which bounds the memory (8 MB
 # in float64).
@@ -30,32 +32,6 @@ _BLOCK_ENTRIES = 2**20
 # Entries of the first rows, from which batch estimators estimate the prior of the codes: one mean
 # square per component. It bounds the time of the estimate.
 _PRIOR_ENTRIES = 2**18
-
-
-class Decomposition(NamedTuple):
-    """The decomposition ``X = low_rank + outliers + noise`` of the observed entries of X.
-
-    Attributes
-    ----------
-    codes : array of shape (n_samples, n_components)
-        The codes, as :meth:`transform` returns them.
-    low_rank : array of shape (n_samples, n_features)
-        ``codes @ components_``, an estimate also of missing entries.
-    outliers : array of shape (n_samples, n_features)
-        The outliers; zero at missing entries.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg import RobustOnlineNMF
-    >>> X = np.outer(np.arange(1.0, 9.0), [1.0, 2.0, 3.0])
-    >>> RobustOnlineNMF(1, random_state=0).fit(X).decompose(X).low_rank.shape
-    (8, 3)
-    """
-
-    codes: Array
-    low_rank: Array
-    outliers: Array
 
 
 class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -88,28 +64,54 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         frozen = getattr(self, "frozen_components", None)
         return getattr(self, "n_components_", 1 if frozen is None else len(frozen) + 1)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, weights: Any = None) -> Array:
         """Return the codes of X.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
         array of shape (n_samples, n_components)
             The codes. Each row depends only on its own sample.
         """
-        return np.vstack([codes.H.T for _, codes in self._encode(X)])
+        return np.vstack([codes.H.T for _, codes in self._encode(X, weights)])
 
-    def decompose(self, X: Any) -> Decomposition:
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Fit the model to X, and return the codes of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data; ``NaN`` marks missing entries.
+        y : ignored
+            Present for scikit-learn.
+        **fit_params : dict
+            Parameters of ``fit``. The codes use the ``weights`` of the entries.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+            The codes, as ``fit(X).transform(X)``.
+        """
+        weights = fit_params.get("weights")
+        fitted: Any = self.fit(X, y, **fit_params)
+        codes: Array = fitted.transform(X) if weights is None else fitted.transform(X, weights)
+        return codes
+
+    def decompose(self, X: Any, weights: Any = None) -> Decomposition:
         """Decompose X into codes, low-rank part and outliers.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
@@ -117,12 +119,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Codes, low-rank part and outliers.
         """
         parts = []
-        for batch, codes in self._encode(X):
-            R = codes.R if batch.observed is None else codes.R * batch.observed
+        for batch, codes in self._encode(X, weights):
+            mask = batch.mask
+            R = codes.R if mask is None else codes.R * mask
             parts.append((codes.H.T, self._low_rank(codes.H.T), R.T))
         return Decomposition(*(np.vstack(part) for part in zip(*parts, strict=True)))
 
-    def fill(self, X: Any) -> Array:
+    def fill(self, X: Any, weights: Any = None) -> Array:
         """Return X with missing entries filled by a low-rank part; the model is not changed.
 
         The codes maximise the posterior density under the prior ``code_prior_``. A sample with few
@@ -134,6 +137,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
@@ -141,12 +146,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             X at observed entries, and the low-rank part elsewhere.
         """
         check_is_fitted(self)
-        X = check_data(self, X, reset=False)
-        rows: Array = X.toarray() if sparse.issparse(X) else X
+        data = weighted(check_data(self, X, reset=False), None, weights)
+        values = unweighted(data)
+        rows: Array = values.toarray() if sparse.issparse(values) else values
         rows = rows.astype(np.result_type(rows, self.components_))  # a copy
         incomplete = np.flatnonzero(np.isnan(rows).any(axis=1))
         encoder, scales = self._posterior_encoder()
-        found = self._encode_with(encoder, self.components_.T * scales, rows[incomplete])
+        some_rows = data[incomplete] if isinstance(data, WeightedRows) else rows[incomplete]
+        found = self._encode_with(encoder, self.components_.T * scales, some_rows)
         begin = 0
         for _, codes in found:
             low_rank = self._low_rank(codes.H.T * scales)
@@ -176,23 +183,25 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         mean = getattr(self, "mean_", None)
         return product if mean is None else product + mean
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any, weights: Any = None) -> Array:
         """Return the negative loss of each sample, including outliers and penalties.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
         array of shape (n_samples,)
             Scores; larger for samples with a better fit.
         """
-        return np.concatenate([-codes.loss for _, codes in self._encode(X)])
+        return np.concatenate([-codes.loss for _, codes in self._encode(X, weights)])
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of :meth:`score_samples`.
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None) -> float:
+        """Return the mean of :meth:`score_samples`, weighted by ``sample_weight``.
 
         Parameters
         ----------
@@ -200,13 +209,20 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Data with the features of the training data; ``NaN`` marks missing entries.
         y : ignored
             Present for scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples in the mean.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
         float
             The negative mean loss of the samples.
         """
-        return float(np.mean(self.score_samples(X)))
+        scores = self.score_samples(X, weights)
+        if sample_weight is None:
+            return float(np.mean(scores))
+        return float(np.average(scores, weights=check_sample_weight(sample_weight, len(scores))))
 
     @property
     def _n_features_out(self) -> int:
@@ -251,10 +267,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 return encoder, prior.sizes(W)
         return self._encoder(), np.ones(W.shape[1], W.dtype)
 
-    def _encode(self, X: Any) -> Iterator[tuple[Batch, Codes]]:
+    def _encode(self, X: Any, weights: Any = None) -> Iterator[tuple[Batch, Codes]]:
         check_is_fitted(self)
-        X = check_data(self, X, reset=False)
-        return self._encode_with(self._encoder(), self.components_.T, X)
+        rows = weighted(check_data(self, X, reset=False), None, weights)
+        return self._encode_with(self._encoder(), self.components_.T, rows)
 
     def _encode_with(self, encoder: Encoder, W: Array, X: Any) -> Iterator[tuple[Batch, Codes]]:
         """Encode validated data, a block of rows at a time."""

@@ -12,10 +12,11 @@ from thalweg.divergences.huber import Huber
 from thalweg.divergences.l1 import L1
 from thalweg.encoders import Encoder
 from thalweg.estimators._divergence import DivergenceEstimator
+from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.rounds import RoundsEstimator
 from thalweg.estimators.validation import check_data
-from thalweg.learning.batches import DataForm
+from thalweg.learning.batches import DataForm, WeightedRows, unweighted
 from thalweg.learning.divergence_rounds import DivergenceRounds
 from thalweg.learning.progress import Progress
 from thalweg.learning.rounds import LocalBlocks
@@ -168,7 +169,7 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         self.callback = callback
         self.keep_history = keep_history
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None) -> Self:
         """Learn from all samples.
 
         Parameters
@@ -177,6 +178,10 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
             Nonnegative data; ``NaN`` marks missing entries.
         y : ignored
             Present for scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples: 2 counts a sample twice, 0 leaves it out.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
@@ -185,16 +190,16 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         """
         check_callback(self.callback)
         with pool_threads(self.n_jobs):
-            return self._fit(X)
+            return self._fit(X, sample_weight, weights)
 
-    def _fit(self, X: Any) -> Self:
+    def _fit(self, X: Any, sample_weight: Any, weights: Any) -> Self:
         max_iter, rng = check_count("max_iter", self.max_iter), generator(self.random_state)
         with rollback_on_error(self):
-            X = check_data(self, X, reset=True)
+            X = weighted(check_data(self, X, reset=True), sample_weight, weights)
             learner = self.find_rank(X).make_learner()
             count = learner.model.n_components
             rows = _random_rows(X, max(_INIT_ENTRIES // X.shape[1], 2 * count), rng)
-            form = learner.model.form(rows)
+            form = learner.model.form(unweighted(rows))
             with few_threads(X.shape[1], count, min(X.shape[0], _SAMPLES_AT_ONCE)):
                 state = learner.init(form.batch(rows), form, rng)
             self.discard_fit()
@@ -229,7 +234,8 @@ def _cuts(X: Any, form: DataForm) -> list[slice]:
     """Return the rows of the blocks, which are converted one at a time."""
     n, width = X.shape
     if form.sparse:
-        width = (X.nnz if sparse.issparse(X) else np.count_nonzero(X)) // n
+        values = X.X if isinstance(X, WeightedRows) else X
+        width = (values.nnz if sparse.issparse(values) else np.count_nonzero(values)) // n
     size = max(1, _BLOCK_ENTRIES // max(width, 1))
     return [slice(start, start + size) for start in range(0, n, size)]
 

@@ -212,7 +212,13 @@ class RobustMatrixCompletion(CompletionEstimator):
         return self._bounded(filled(checked, (found.U @ found.H).T), checked)
 
     def fill(
-        self, X: Any, *, times: Any = None, return_std: bool = False, interval: Any = None
+        self,
+        X: Any,
+        weights: Any = None,
+        *,
+        times: Any = None,
+        return_std: bool = False,
+        interval: Any = None,
     ) -> Any:
         """Return X with missing entries filled; the model is not changed.
 
@@ -223,6 +229,8 @@ class RobustMatrixCompletion(CompletionEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data with the features of the training data; ``NaN`` marks missing entries.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; not with ``dynamics``.
         times : array-like of shape (n_samples,) or None, default=None
             Increasing times of the rows, as those of ``fit``. None counts rows from 0.
         return_std : bool, default=False
@@ -246,7 +254,11 @@ class RobustMatrixCompletion(CompletionEstimator):
                     f"{return_std!r} and {interval!r}. Set dynamics='auto'."
                 )
             rows = check_data(self, X, reset=False)
-            return self._bounded(super().fill(X), rows)
+            return self._bounded(super().fill(X, weights), rows)
+        if weights is not None:
+            raise ParameterError(
+                "weights must be None with dynamics, got an array. Mark missing entries with NaN."
+            )
         rows = _dense(check_data(self, X, reset=False))
         fills: TimedFills = self.timed_fills_
         when = check_times(times_of(X, times), len(rows))

@@ -10,6 +10,7 @@ from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.errors import ParameterError
 from thalweg.estimators import parameters
 from thalweg.estimators._robust import MATRIX_SOLVERS, RobustEstimator
+from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.rounds import RoundsEstimator
 from thalweg.estimators.validation import check_data
@@ -170,7 +171,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         self.callback = callback
         self.keep_history = keep_history
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None) -> Self:
         """Learn from all samples.
 
         Parameters
@@ -179,6 +180,10 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
             Nonnegative data; ``NaN`` marks missing entries.
         y : ignored
             Present for scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples: 2 counts a sample twice, 0 leaves it out.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
@@ -187,11 +192,11 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         """
         check_callback(self.callback)
         with pool_threads(self.n_jobs):
-            return self._fit(X)
+            return self._fit(X, sample_weight, weights)
 
-    def _fit(self, X: Any) -> Self:
+    def _fit(self, X: Any, sample_weight: Any, weights: Any) -> Self:
         with rollback_on_error(self):
-            X = check_data(self, X, reset=True)
+            X = weighted(check_data(self, X, reset=True), sample_weight, weights)
             batch, max_iter = as_batch(X), check_count("max_iter", self.max_iter)
             learner = self.find_rank(X).make_learner()
             shape = X.shape[1], learner.model.n_components, min(X.shape[0], MAX_CHUNK_SIZE)

@@ -11,9 +11,10 @@ from thalweg._typing import Indices
 from thalweg.encoders import Encoder
 from thalweg.estimators._rank import RankSearch
 from thalweg.estimators._stream_fit import StreamFit
+from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.validation import check_data
-from thalweg.learning.batches import DataForm
+from thalweg.learning.batches import DataForm, unweighted
 from thalweg.learning.online import OnlineLearner
 from thalweg.learning.online_state import OnlineState
 from thalweg.learning.progress import Progress
@@ -100,7 +101,7 @@ class StreamingEstimator(StreamFit, RankSearch):
         self.objective_ = learner.objective(state)
         return self
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None) -> Self:
         """Learn from all samples in batches; an earlier fit is discarded.
 
         Parameters
@@ -109,6 +110,10 @@ class StreamingEstimator(StreamFit, RankSearch):
             Nonnegative data; ``NaN`` marks missing entries.
         y : ignored
             Present for scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples: 2 counts a sample twice, 0 leaves it out.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
@@ -118,28 +123,31 @@ class StreamingEstimator(StreamFit, RankSearch):
         rng = generator(self.random_state)
         with rollback_on_error(self):
             X = check_data(self, X, reset=True)
-            n, epochs = X.shape[0], check_count("epochs", self.epochs)
-            learner = self.find_rank(X).first_learner()
-            form = learner.form(X)
+            rows = weighted(X, sample_weight, weights)
+            n, epochs = rows.shape[0], check_count("epochs", self.epochs)
+            learner = self.find_rank(rows).first_learner()
+            form = learner.form(unweighted(rows))
             size, order = self._batch_size(n, form), self._order(n, rng)
             shape = X.shape[1], self._rank(), size
             n_first = max(size, self._init_sample_size(form) if self.shuffle else 0)
             with few_threads(*shape, self.n_jobs):
-                state = learner.init(form.batch(X[order[:n_first]]), form, rng)
+                state = learner.init(form.batch(rows[order[:n_first]]), form, rng)
                 self.set_state(learner, state)
         with few_threads(*shape, self.n_jobs):
             try:
                 for epoch in range(epochs):
                     order = order if epoch == 0 else self._order(n, rng)
                     for start in range(0, n, size):
-                        batch = form.batch(X[order[start : start + size]])
+                        batch = form.batch(rows[order[start : start + size]])
                         state = learner.learn(state, batch)
                         self.report(learner, state, n * epochs)
             finally:  # an interrupted fit keeps the result so far
                 self.set_state(learner, state)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None
+    ) -> Self:
         """Learn from one more batch.
 
         Parameters
@@ -148,6 +156,10 @@ class StreamingEstimator(StreamFit, RankSearch):
             Nonnegative data; ``NaN`` marks missing entries.
         y : ignored
             Present for scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples: 2 counts a sample twice, 0 leaves it out.
+        weights : array-like or sparse matrix of the shape of X, optional
+            Weights of the entries, as inverse variances of their noise; 0 is a missing entry.
 
         Returns
         -------
@@ -158,23 +170,26 @@ class StreamingEstimator(StreamFit, RankSearch):
         if first:
             with rollback_on_error(self):
                 X = check_data(self, X, reset=True)
-                learner = self.find_rank(X).first_learner()
-                self._watch_rank(X, getattr(self, "forgetting", 1.0) < 1.0)
-                form = learner.form(X)
-                batch = form.batch(X)
+                rows = weighted(X, sample_weight, weights)
+                learner = self.find_rank(rows).first_learner()
+                self._watch_rank(rows, getattr(self, "forgetting", 1.0) < 1.0)
+                form = learner.form(unweighted(rows))
+                batch = form.batch(rows)
                 shape = X.shape[1], self._rank(), X.shape[0]
                 with few_threads(*shape, self.n_jobs):
                     state = learner.init(batch, form, generator(self.random_state))
                     self.set_state(learner, state)
         else:
             X = check_data(self, X, reset=False).astype(self.components_.dtype, copy=False)
+            is_weighted = sample_weight is not None or weights is not None
+            rows = weighted(X, sample_weight, weights) if is_weighted else X
             if self.callback is not None:
                 check_callback(self.callback)
             learner, state = self.make_learner(), self.get_state()
             learner.check_continues(state)
             if getattr(self, "rank_window_", None) is not None:
-                learner, state = self._follow_rank(learner, state, X)
-            batch = state.form.batch(X)
+                learner, state = self._follow_rank(learner, state, rows)
+            batch = state.form.batch(rows)
             shape = X.shape[1], state.W.shape[1], X.shape[0]
         with few_threads(*shape, self.n_jobs):
             state = learner.learn(state, batch)

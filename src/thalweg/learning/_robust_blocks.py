@@ -8,8 +8,9 @@ from thalweg._threads import few_threads
 from thalweg._typing import Array, Indices
 from thalweg.encoders import Codes
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
-from thalweg.learning.batches import Batch, n_observed, outlier_share
+from thalweg.learning.batches import Batch, in_standard_deviations, n_observed, outlier_share
 from thalweg.learning.noise import NoiseSample, noise_sample
+from thalweg.learning.resampling import draw
 from thalweg.learning.rounds import BlockLoss
 from thalweg.noise.leverage import studentised
 from thalweg.noise.residual_counts import ResidualCounts
@@ -46,25 +47,30 @@ class BlockState(NamedTuple):
     sums: Any
     noise: NoiseSample
     n_samples: int
+    total_weight: float
     residual_counts: ResidualCounts | None = None
 
 
 def visit(batch: Batch, shared: Shared, columns: Indices, kept: BlockState | None) -> BlockState:
     """Update the codes and outliers of a block."""
-    V, observed = batch
+    V, observed, weight = batch
     method = shared.method
     with few_threads(*shared.shape, min(V.shape[1], MAX_CHUNK_SIZE)):
         state = method.start(V, shared.dictionary["W"], observed) if kept is None else kept.state
-        state, sums = method.visit(V, state._replace(**shared.dictionary), observed)
+        state, sums = method.visit(V, state._replace(**shared.dictionary), observed, weight)
         factors, counts = method.factors(state), None
         if shared.counts_residuals:
             residuals = studentised(
                 V, factors.W, factors.H, factors.R, observed, shared.relative_scales
             )
-            counts = ResidualCounts.of(residuals, observed, V)
+            drawn = draw(batch)
+            counted = batch.columns(drawn)
+            counts = ResidualCounts.of(
+                residuals[:, drawn], counted.mask, in_standard_deviations(counted)
+            )
     noise = noise_sample(batch, factors.H, shared.every_feature, columns)
     own = state._replace(**dict.fromkeys(method.shared))
-    return BlockState(own, sums, noise, V.shape[1], counts)
+    return BlockState(own, sums, noise, V.shape[1], batch.total_weight, counts)
 
 
 def without_state(kept: BlockState | None) -> BlockState | None:
@@ -82,6 +88,8 @@ def block_loss(batch: Batch, shared: Shared, kept: BlockState | None) -> BlockLo
         )
     n_entries = n_observed(batch)
     share = outlier_share(batch, factors.R)
+    if batch.sample_weight is not None:
+        losses = losses * batch.sample_weight
     return BlockLoss(float(np.sum(losses)), n_entries * share, n_entries)
 
 

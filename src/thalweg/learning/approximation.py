@@ -95,21 +95,18 @@ class ApproximationLearner(OnlineLearner):
 
     def windows(self, batch: Batch) -> list[Batch]:
         """Return the windows of a batch."""
-        V, observed = batch
-        if self.window >= V.shape[1]:
+        n = batch.V.shape[1]
+        if self.window >= n:
             return [batch]
-        cuts = [slice(i, i + self.window) for i in range(0, V.shape[1], self.window)]
-        return [Batch(V[:, c], None if observed is None else observed[:, c]) for c in cuts]
+        return [batch.columns(slice(i, i + self.window)) for i in range(0, n, self.window)]
 
     def summarise(self, state: OnlineState, batch: Batch, n_blocks: int = 1) -> BlockSummary:
         """Encode the latest samples of a block, as many of each block; they go into the buffer."""
-        V, observed = batch
-        size = self.dictionary_update.buffer_size
+        n, size = batch.V.shape[1], self.dictionary_update.buffer_size
         latest = slice(None if size is None else -max(1, size // n_blocks), None)
-        kept = Batch(V[:, latest], None if observed is None else observed[:, latest])
-        summary = super().summarise(state, kept)
-        statistics = summary.statistics._replace(n_samples=np.asarray(float(V.shape[1])))
-        return summary._replace(statistics=statistics, n_samples=V.shape[1])
+        summary = super().summarise(state, batch.columns(latest))
+        statistics = summary.statistics._replace(n_samples=np.asarray(float(n)))
+        return summary._replace(statistics=statistics, n_samples=n)
 
     def batch_outlier_share(self, state: OnlineState, batch: Batch, codes: Codes) -> float:
         """Return 0: the model has no outliers."""

@@ -102,15 +102,17 @@ def estimate_prior(batch: Batch, codes: Codes, past: CodePrior) -> CodePrior:
     >>> estimate_prior(batch, Fast().encode(batch.V, W), empty_prior(1)).squares
     array([4.])
     """
-    H, n = codes.H, codes.H.shape[1]
+    H, n, each = codes.H, codes.H.shape[1], batch.sample_weight
     squares = np.square(H.T, dtype=np.float64)
     lengths = squares.sum(axis=1)
-    longest = _CLIP * _lower_median(lengths, past.squares.sum() if past.n_samples else None)
+    longest = _CLIP * _lower_median(lengths, past.squares.sum() if past.n_samples else None, each)
     weights = longest / np.maximum(lengths, longest) if longest > 0.0 else np.ones(n)
+    if each is not None:
+        weights = weights * (each / each.mean())
     observed = batch.observed
     entries = batch.V.shape[0] if observed is None else np.count_nonzero(observed, axis=0)
     freedom = np.maximum(entries - np.count_nonzero(H, axis=0), 0)
-    return CodePrior(weights @ squares / n, _dispersion(codes.loss, freedom, past), n)
+    return CodePrior(weights @ squares / n, _dispersion(codes.loss, freedom, past, each), n)
 
 
 def merged(parts: list[CodePrior]) -> CodePrior:
@@ -131,19 +133,31 @@ def merged(parts: list[CodePrior]) -> CodePrior:
     )
 
 
-def _dispersion(loss: Array, freedom: Array, past: CodePrior) -> float:
+def _dispersion(loss: Array, freedom: Array, past: CodePrior, each: Array | None) -> float:
     """Return twice the loss per degree of freedom; the past value if there is none."""
     usable = freedom > 0
     if not usable.any():
         return past.dispersion
     weights = freedom[usable]
     ratios = 2.0 * loss[usable] / weights
-    largest = _CLIP * _lower_median(ratios, past.dispersion or None)
+    if each is not None:
+        each = each[usable]
+        weights = weights * each
+    largest = _CLIP * _lower_median(ratios, past.dispersion or None, each)
     return float(np.minimum(ratios, largest or np.inf) @ weights / weights.sum())
 
 
-def _lower_median(values: Array, past: float | None) -> float:
-    """Return the lower median of the values, and of a past median if there is one."""
+def _lower_median(values: Array, past: float | None, each: Array | None) -> float:
+    """Return the lower median of the values, and of a past median if there is one.
+
+    ``each`` are weights of the values; the past one has their mean.
+    """
+    if each is not None:
+        if past is not None:
+            values, each = np.append(values, past), np.append(each, each.mean())
+        order = np.argsort(values, kind="stable")
+        below = np.cumsum(each[order])
+        return float(values[order[np.searchsorted(below, 0.5 * below[-1])]])
     known = values if past is None else np.append(values, past)
     place = (known.size - 1) // 2
     return float(np.partition(known, place)[place])

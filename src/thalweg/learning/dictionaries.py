@@ -142,8 +142,13 @@ def _unit(W: Array) -> Array:
 def _means(batch: Batch) -> Array:
     """Return the mean of each feature's observed entries, at least a share of the largest."""
     B = batch.V.shape[1]
-    counts = B if batch.observed is None else np.maximum(batch.observed.sum(axis=1), 1)
-    means = np.asarray(batch.V.sum(axis=1, dtype=np.float64)) / counts
+    weight, mask = batch.sample_weight, batch.mask
+    if weight is None:
+        counts = B if mask is None else np.maximum(mask.sum(axis=1), 1)
+        means = np.asarray(batch.V.sum(axis=1, dtype=np.float64)) / counts
+    else:
+        mass = weight.sum() if mask is None else mask @ weight
+        means = np.asarray(batch.V @ weight.astype(np.float64)) / np.where(mass > 0.0, mass, 1.0)
     floored: Array = np.maximum(means, _RARE_FEATURE * means.max(initial=0.0) or 1.0)
     return floored
 
@@ -164,6 +169,9 @@ def _singular_vectors(batch: Batch, n_components: int, rng: np.random.Generator)
     V: Any = batch.V.astype(np.float64)
     if batch.observed is not None:
         V = np.where(batch.observed, V, means[:, None])
+    if batch.sample_weight is not None:  # squares weigh u times as much in units of sqrt(u)
+        roots = np.sqrt(batch.sample_weight)
+        V = V.multiply(roots).tocsc() if sparse.issparse(V) else V * roots
     left, _, right = svds(V, n_components, v0=rng.standard_normal(min(V.shape)))
     W = np.empty_like(left)
     for k in range(n_components):

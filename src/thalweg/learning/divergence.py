@@ -23,7 +23,7 @@ from thalweg.encoders.sparse_divergence_problem import supports_sparse
 from thalweg.encoders.sparse_kl import SparseKL
 from thalweg.encoders.subgradient import Subgradient as SubgradientEncoder
 from thalweg.errors import ParameterError
-from thalweg.learning.batches import Batch, DataForm
+from thalweg.learning.batches import Batch, DataForm, largest_entry
 from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.count_dispersion import tuned_counts
 from thalweg.learning.dictionaries import scaled_dictionary
@@ -148,7 +148,7 @@ class DivergenceModel:
             return tuned_counts(self.loss, batch, W)
         if not isinstance(self.loss, Huber):
             return self.loss
-        scale = 10.0 * float(batch.V.max(initial=0.0)) or 1.0  # large enough for no outlier
+        scale = 10.0 * largest_entry(batch) or 1.0  # large enough for no outlier
         for _ in range(_SCALE_ITERATIONS):
             encoder = self.encoder(self.loss.tuned(scale), form)
             codes = encoder.encode(batch.V, W, observed=batch.observed)
@@ -302,5 +302,5 @@ def _loss(state: OnlineState) -> Divergence:
 
 
 def _is_mostly_missing(batch: Batch) -> bool:
-    observed = batch.observed
+    observed = batch.mask
     return observed is not None and bool(2 * np.count_nonzero(observed) < observed.size)

@@ -14,6 +14,7 @@ from thalweg.divergences.huber import Huber
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders.columns import times
 from thalweg.encoders.divergence_problem import coefficients
+from thalweg.encoders.entry_weights import weighted_loss
 from thalweg.learning.batches import Batch, DataForm, n_observed, outlier_share
 from thalweg.learning.divergence import DivergenceModel
 from thalweg.learning.noise import estimate_noise
@@ -52,6 +53,7 @@ class _BlockState(NamedTuple):
     H: Any
     sums: Any
     n_samples: int
+    total_weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +162,7 @@ class DivergenceRounds:
         state = BatchFast().start(batch.V, W, batch.observed)
         for _ in range(_SCALE_ROUNDS):
             exact = BatchFast(self.model.encoder(loss, form), update)
-            state = exact.advance(batch.V, state, batch.observed)
+            state = exact.advance(batch.V, state, batch.observed, batch.sample_weight)
             loss = self.model.loss_at(estimate_noise(batch, state.W, state.H), loss)
         lifted = np.maximum(state.W, W.dtype.type(_LIFTED_ZERO) * state.W.max(axis=0))
         return np.where(np.arange(W.shape[1]) < n_frozen, W, lifted), loss
@@ -177,7 +179,7 @@ class _Descent:
         self.W = self.method.place(state.W)
         self.code_factors = np.ones(self.W.shape[1], self.W.dtype)
         self.block_states: list[Any] = [None] * n_blocks
-        self.n_samples = 0
+        self.n_samples, self.total_weight = 0, 0.0
         self.sums: Any = None
         self._shared: Any = None
 
@@ -190,6 +192,7 @@ class _Descent:
         handles = self.blocks.follow("statistics", _without_codes, self.block_states)
         reports = self.blocks.collect(handles)
         self.n_samples = sum(report.n_samples for report in reports)
+        self.total_weight = sum(report.total_weight for report in reports)
         total = reports[0].sums
         for report in reports[1:]:
             total = total.plus(report.sums)
@@ -205,7 +208,7 @@ class _Descent:
         return state._replace(
             W=self.W,
             n_samples=self.n_samples,
-            objective=loss / self.n_samples,
+            objective=loss / self.total_weight,
             outlier_share=share,
         )
 
@@ -232,11 +235,12 @@ class _Descent:
 def _encode(batch: Batch, shared: _Shared, kept: _BlockState | None) -> _BlockState:
     """Update the codes of a block."""
     method, W, factors = shared
-    V, observed = batch
+    V, observed, weight = batch
     with few_threads(len(W), W.shape[1], V.shape[1]):
         H = method.begin(V, W, observed) if kept is None else kept.H * factors[:, None]
         H = method.encode(V, W, H, observed)
-        return _BlockState(H, method.parts(V, W, H, observed), V.shape[1])
+        parts = method.parts(V, W, H, observed, weight)
+        return _BlockState(H, parts, V.shape[1], batch.total_weight)
 
 
 def _without_codes(kept: _BlockState | None) -> _BlockState | None:
@@ -250,8 +254,9 @@ def _block_loss(batch: Batch, shared: _Shared, kept: _BlockState | None) -> Bloc
     method, W, factors = shared
     with few_threads(len(W), W.shape[1], kept.n_samples):
         H = kept.H * factors[:, None]
-        loss = kept.n_samples * method.objective([batch], W, H)
+        loss = kept.total_weight * method.objective([batch], W, H)
         if not isinstance(method.loss, Huber):
             return BlockLoss(loss, 0.0, 0)
-        share = outlier_share(batch, method.loss.outliers(batch.V, times(W, H)))
+        loss_of = weighted_loss(method.loss, batch.observed)
+        share = outlier_share(batch, loss_of.outliers(batch.V, times(W, H)))
     return BlockLoss(loss, share * n_observed(batch), n_observed(batch))

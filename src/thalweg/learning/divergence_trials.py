@@ -117,7 +117,7 @@ class DivergenceTrials(RankTrials):
 
     def _rank_one(self) -> Trial:
         """Return a robust rank-one fit: medians of the features, then of the samples' ratios."""
-        V, observed = self.batch
+        V, observed, _ = self.batch
         known = V if observed is None else np.where(observed, V, np.nan)
         W = _nan_medians(known)
         W = np.where(np.isfinite(W) & (W > 0.0), W, 0.0).astype(V.dtype)
@@ -128,7 +128,7 @@ class DivergenceTrials(RankTrials):
 
     def _trimmed(self, trial: Trial) -> Batch:
         """Return the samples without entries that are far from a fit."""
-        V, observed = self.batch
+        V, observed, _ = self.batch
         features = np.broadcast_to(np.arange(len(V))[:, None], V.shape)
         a = deviations(V, trial.W @ trial.H, trial.loss, self.form.floor, features)
         mask = np.ones(V.shape, np.bool_) if observed is None else observed
@@ -160,7 +160,7 @@ class DivergenceTrials(RankTrials):
 
     def _grown(self, below: Trial, rank: int) -> Array:
         """Return the dictionary of a fit, and components of its residuals."""
-        V, observed = self.batch
+        V, observed, _ = self.batch
         E = V - below.W @ below.H
         if isinstance(below.loss, HalfQuadratic) and E.any():
             limit = LARGEST_RESIDUAL * float(np.median(np.abs(E[E != 0.0])))

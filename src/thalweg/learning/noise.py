@@ -16,7 +16,9 @@ from scipy import sparse
 from thalweg import _native
 from thalweg._constants import MAD_TO_STANDARD_DEVIATION
 from thalweg._typing import Array
+from thalweg.encoders.entry_weights import are_weights
 from thalweg.learning.batches import Batch
+from thalweg.learning.resampling import draw
 
 __all__ = [
     "NoiseEstimate",
@@ -117,23 +119,31 @@ def estimate_noise(batch: Batch, W: Array, H: Array, scales: Array | None = None
 
     Only positive entries count. In sparse data, the zeros have small residuals that say nothing
     about the noise of the others. Entries are in units of the relative scales of the features, if
-    they are given.
+    they are given; if entries have weights, the noise is that of a weight of 1.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.learning.batches import Batch
+    >>> from thalweg.encoders.entry_weights import are_weights
+    from thalweg.learning.batches import Batch
+    from thalweg.learning.resampling import draw
     >>> from thalweg.learning.noise import estimate_noise
     >>> V = 5.0 + 0.1 * np.random.default_rng(0).normal(size=(100, 20))
     >>> round(estimate_noise(Batch(V, None), np.ones((100, 1)), np.full((1, 20), 5.0)).scale, 1)
     0.1
     """
     every_feature, every_sample = sampling_steps(*batch.V.shape)
+    if batch.sample_weight is not None:
+        chosen = draw(batch)
+        batch, H = batch.columns(chosen), H[:, chosen]
     V = batch.V.T[::every_sample, ::every_feature]
     residual = np.abs(V - H.T[::every_sample] @ W.T[:, ::every_feature])
     if scales is not None:
         units = scales[::every_feature].astype(V.dtype, copy=False)
         V, residual = V / units, residual / units
+    if batch.observed is not None and are_weights(batch.observed):  # in standard deviations
+        roots = np.sqrt(batch.observed.T[::every_sample, ::every_feature])
+        V, residual = V * roots, residual * roots
     positive = V > 0.0  # missing entries are 0
     residual, V = np.sort(residual[positive]), V[positive]
     if V.size == 0:
@@ -163,6 +173,7 @@ class NoiseSample(NamedTuple):
 
     V: Array
     H: Array
+    weights: Array | None = None
 
 
 def noise_sample(batch: Batch, H: Array, every_feature: int, columns: Any) -> NoiseSample:
@@ -176,8 +187,13 @@ def noise_sample(batch: Batch, H: Array, every_feature: int, columns: Any) -> No
     >>> noise_sample(as_batch(np.ones((4, 6))), np.ones((2, 4)), 3, slice(2)).H.shape
     (2, 2)
     """
+    if batch.sample_weight is not None:
+        columns = draw(batch)[columns]  # type: ignore[index]
     V: Any = batch.V[::every_feature][:, columns]
-    return NoiseSample(V.toarray() if sparse.issparse(V) else V, H[:, columns])
+    V = V.toarray() if sparse.issparse(V) else V
+    if not are_weights(batch.observed):
+        return NoiseSample(V, H[:, columns])
+    return NoiseSample(V, H[:, columns], batch.observed[::every_feature][:, columns])
 
 
 def pooled(samples: list[NoiseSample]) -> NoiseSample:
@@ -190,7 +206,13 @@ def pooled(samples: list[NoiseSample]) -> NoiseSample:
     >>> pooled([NoiseSample(np.ones((3, 2)), np.ones((1, 2)))] * 2).V.shape
     (3, 4)
     """
-    return NoiseSample(np.hstack([one.V for one in samples]), np.hstack([one.H for one in samples]))
+    V, H = np.hstack([one.V for one in samples]), np.hstack([one.H for one in samples])
+    if all(one.weights is None for one in samples):
+        return NoiseSample(V, H)
+    each: list[Any] = [
+        np.ones_like(one.V) if one.weights is None else one.weights for one in samples
+    ]
+    return NoiseSample(V, H, np.hstack(each))
 
 
 def _scale(residual: Array) -> float:

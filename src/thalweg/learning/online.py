@@ -139,7 +139,7 @@ class OnlineLearner:
         windows, share = self.windows(batch), 0.0
         encoder = self.training_encoder(state)
         for window in windows:
-            V, observed = window
+            V, observed, weight = window
             codes = encoder.encode(V, state.W, observed=observed)
             share += self.batch_outlier_share(state, window, codes) / len(windows)
             target = self.update_target(state, window, codes)
@@ -150,7 +150,9 @@ class OnlineLearner:
             if state.n_batches < FIRST_SAMPLED or state.n_batches % SAMPLED_EVERY == 0:
                 latest = estimate_prior(window, codes, state.code_prior)
                 state = state._replace(code_prior=state.code_prior.averaged(latest))
-            W, statistics = self.update(state).step(state.W, state.statistics, V, target, observed)
+            W, statistics = self.update(state).step(
+                state.W, state.statistics, V, target, observed, weight
+            )
             n_samples = state.n_samples + V.shape[1]
             state = state._replace(
                 W=np.asfortranarray(W), statistics=statistics, n_samples=n_samples
@@ -159,11 +161,11 @@ class OnlineLearner:
 
     def summarise(self, state: OnlineState, batch: Batch, n_blocks: int = 1) -> BlockSummary:
         """Encode one of ``n_blocks`` blocks; return the statistics for the update."""
-        V, observed = batch
+        V, observed, weight = batch
         codes = self.training_encoder(state).encode(V, state.W, observed=observed)
         target = self.update_target(state, batch, codes)
         update: Any = self.update(state)
-        statistics = update.summarise(state.W, V, target, observed)
+        statistics = update.summarise(state.W, V, target, observed, weight)
         every_feature = sampling_steps(len(state.W), 1)[0]
         columns = slice(
             None, None, sampling_steps(-(-len(state.W) // every_feature), V.shape[1])[1]
@@ -180,20 +182,22 @@ class OnlineLearner:
 
     def combine(self, state: OnlineState, summaries: list[BlockSummary]) -> OnlineState:
         """Return the state after a batch that was summarised in blocks."""
-        V, H = pooled([one.noise for one in summaries])
+        V, H, weights = pooled([one.noise for one in summaries])
         every_feature = sampling_steps(len(state.W), 1)[0]
         counts = [one.residual_counts for one in summaries if one.residual_counts is not None]
         if counts:
             state = self.add_counts(state, counts[0].merged(counts[1:]))
-        state = self.follow_noise(state, Batch(V, None), H, every_feature)
+        state = self.follow_noise(state, Batch(V, weights), H, every_feature)
         if state.n_batches < FIRST_SAMPLED or state.n_batches % SAMPLED_EVERY == 0:
             latest = merged([one.prior for one in summaries])
             state = state._replace(code_prior=state.code_prior.averaged(latest))
         update: Any = self.update(state)
         merged_statistics = update.merge([one.statistics for one in summaries])
-        W, statistics = update.take_in(state.W, state.statistics, merged_statistics)
-        n_samples = state.n_samples + sum(one.n_samples for one in summaries)
-        state = state._replace(W=np.asfortranarray(W), statistics=statistics, n_samples=n_samples)
+        n = sum(one.n_samples for one in summaries)
+        W, statistics = update.take_in(state.W, state.statistics, merged_statistics, n)
+        state = state._replace(
+            W=np.asfortranarray(W), statistics=statistics, n_samples=state.n_samples + n
+        )
         n_outliers = sum(one.outlier_share * one.n_entries for one in summaries)
         return _counted(state, n_outliers / max(sum(one.n_entries for one in summaries), 1))
 

@@ -125,7 +125,7 @@ def resized(learner: OnlineLearner, state: OnlineState, batch: Batch, rank: int)
     >>> resized(learner, state, batch, 3).shape, resized(learner, state, batch, 1).shape
     ((5, 3), (5, 1))
     """
-    W, (V, observed) = state.W, batch
+    W, (V, observed, _) = state.W, batch
     H = learner.training_encoder(state).encode(V, W, observed=observed).H
     if rank < W.shape[1]:
         shares = np.square(H).sum(axis=1) * np.square(W).sum(axis=0)

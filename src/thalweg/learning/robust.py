@@ -9,12 +9,13 @@ from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.columns import times
 from thalweg.encoders.fast import Fast
-from thalweg.learning.batches import Batch, DataForm, outlier_share
+from thalweg.learning.batches import Batch, DataForm, largest_entry, outlier_share
 from thalweg.learning.code_prior import empty_prior
 from thalweg.learning.dictionaries import random_dictionary
 from thalweg.learning.noise import MEMORY, SAMPLED_EVERY, estimate_noise
 from thalweg.learning.online import OnlineLearner
 from thalweg.learning.online_state import OnlineState
+from thalweg.learning.resampling import resampled
 from thalweg.learning.whitened_encoder import WhitenedEncoder
 from thalweg.noise.relative_scales import relative_scales
 from thalweg.noise.residual_counts import (
@@ -118,7 +119,7 @@ class RobustModel:
         """Return the outlier weight, estimated from the residuals if it is automatic."""
         if self.outlier_weight is not None:
             return self.outlier_weight
-        weight = 10.0 * float(batch.V.max(initial=0.0)) or 1.0  # large enough for no outlier
+        weight = 10.0 * largest_entry(batch) or 1.0  # large enough for no outlier
         for _ in range(_WEIGHT_ITERATIONS):
             codes = self.encoder(weight).encode(batch.V, W, observed=batch.observed)
             weight = estimate_noise(batch, W, codes.H).outlier_weight or weight
@@ -230,6 +231,8 @@ class RobustLearner(OnlineLearner):
         is_sampled = state.n_samples >= ALL_COUNTED or len(state.W) > MANY_FEATURES
         if counts is None or (is_sampled and state.n_batches % COUNTED_EVERY):
             return None
+        if batch.sample_weight is not None:
+            batch, codes = resampled(batch, codes)
         return counts.empty().added_fit(
             batch.V, state.W, codes.H, codes.R, batch.observed, state.relative_scales
         )

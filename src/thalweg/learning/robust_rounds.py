@@ -9,6 +9,7 @@ import numpy as np
 from thalweg._threads import map_in_threads
 from thalweg._typing import Array, Indices
 from thalweg.encoders.columns import chunks, times
+from thalweg.encoders.entry_weights import are_weights
 from thalweg.learning._robust_blocks import (
     BlockState,
     Shared,
@@ -171,7 +172,8 @@ class RobustRounds:
                 E, R = E / scales[:, None], R / scales[:, None]
             if batch.observed is not None:
                 known = batch.observed[:, columns]
-                E, R = E * known, R * known
+                factor = np.sqrt(known) if are_weights(known) else known
+                E, R = E * factor, R * factor
             losses: Array = 0.5 * np.einsum("fb,fb->b", E, E)
             return losses + outliers.value(R) + self.code_penalty.value(H)
 
@@ -218,7 +220,8 @@ class _Descent:
         n_samples = sum(report.n_samples for report in reports)
         handles = self.blocks.map("loss-block", block_loss, self.shared, self.block_states)
         loss, share = total_loss(self.blocks.collect(handles))
-        objective = loss / n_samples + self.learner.penalty(W)
+        total_weight = sum(report.total_weight for report in reports)
+        objective = loss / total_weight + self.learner.penalty(W)
         if follows_noise:
             scale = self._follow_noise(W, sums, reports)
             state = state._replace(noise_scale=scale, relative_scales=self.scales)
@@ -239,10 +242,10 @@ class _Descent:
             found = relative_scales(merged, W, sums.A, self.scales, in_sample=True)
             before = 1.0 if self.scales is None else self.scales
             self.scales = np.sqrt(found * before).astype(W.dtype)
-        V, H = pooled([report.noise for report in reports])
+        V, H, weights = pooled([report.noise for report in reports])
         every = self.plan.every_feature
         units = None if self.scales is None else self.scales[::every]
-        noise = estimate_noise(Batch(V, None), W[::every], H, units)
+        noise = estimate_noise(Batch(V, weights), W[::every], H, units)
         if self.learner.model.outlier_weight is None:
             self.weight = noise.outlier_weight or 1.0
         self.method = self.learner.method(self.weight, self.scales)

@@ -1,9 +1,12 @@
 """Residuals in units of the noise, corrected for the share of the noise that a fit absorbs."""
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import lapack
 
 from thalweg._typing import Array, Mask
+from thalweg.noise.weighted_residuals import weighted_residuals
 
 __all__ = [
     "LEAST_FREEDOM",
@@ -61,7 +64,7 @@ def studentised(
     W: Array,
     H: Array,
     R: Array,
-    observed: Mask | None = None,
+    observed: Any = None,
     scales: Array | None = None,
 ) -> Array:
     """Return the residuals V - W H, each divided by its standard deviation in units of the noise.
@@ -83,8 +86,9 @@ def studentised(
         Codes.
     R : array of shape (F, B)
         Outliers; nonzero entries were not fitted.
-    observed : boolean array of shape (F, B), optional
-        Mask of the observed entries. The others have residuals of 0.
+    observed : array of shape (F, B), optional
+        Mask of the observed entries, or their weights; see
+        :func:`thalweg.noise.weighted_residuals.weighted_residuals`. The others have residuals of 0.
     scales : array of shape (F,), optional
         Relative noise scales of the features, by which the fit has weighed them.
 
@@ -101,6 +105,8 @@ def studentised(
     >>> studentised(V, np.ones((4, 1)), np.zeros((1, 1)), np.zeros((4, 1))).ravel()
     array([ 1., -1.,  1., -1.])
     """
+    if observed is not None and observed.dtype != np.bool_:
+        return weighted_residuals(V, W, H, R, observed, scales)
     variance, factor = prediction_variances(W, H, R, observed, scales)
     deviation = np.sqrt(1.0 + variance[:, None] * np.maximum(factor, 0.0))
     residuals = (V - W @ H) * np.where(R == 0, deviation, 1.0 / deviation)

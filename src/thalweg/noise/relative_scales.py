@@ -52,8 +52,8 @@ def relative_scales(
         Studentised residuals of the fit.
     W : array of shape (F, K)
         Dictionary.
-    code_squares : array of shape (K, K)
-        Mean of h h', for the typical sizes of the features.
+    code_squares : array of shape (K, K) or (F, K, K)
+        Mean of h h', or of w h h' if entries have weights w, for the typical sizes of the features.
     before : array of shape (F,), optional
         Relative scales by which the fit has weighed the features.
     in_sample : bool
@@ -94,7 +94,9 @@ def relative_scales(
         logs -= 0.5 * np.log1p(-n_codes / np.maximum(weight, n_codes + 1.0))
     logs = np.where(known, logs - np.median(logs[known]), 0.0)
     scales = shrunken_scales(logs, _efficiency() * weight)
-    sizes = np.sqrt(np.einsum("fk,fk->f", W @ code_squares, W))
+    shared = code_squares.ndim == 2
+    products = W @ code_squares if shared else np.einsum("fkl,fl->fk", code_squares, W)
+    sizes = np.sqrt(np.einsum("fk,fk->f", products, W))
     return np.maximum(scales, _smallest(scales, sizes, known))
 
 

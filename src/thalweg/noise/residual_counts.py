@@ -1,13 +1,14 @@
 """Histogram of the absolute residuals of each feature on a logarithmic grid, with forgetting."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thalweg import _native
 from thalweg._typing import Array, Indices, Mask
 from thalweg.noise.leverage import full_variance
+from thalweg.noise.weighted_residuals import weighted_residuals
 
 __all__ = [
     "ALL_COUNTED",
@@ -144,7 +145,7 @@ class ResidualCounts(NamedTuple):
         W: Array,
         H: Array,
         R: Array,
-        observed: Mask | None = None,
+        observed: Any = None,
         scales: Array | None = None,
     ) -> "ResidualCounts":
         """Return the counts with the standardised residuals of more samples, in one pass.
@@ -157,11 +158,14 @@ class ResidualCounts(NamedTuple):
             Samples as columns, and their outliers.
         W, H : arrays of shapes (F, K) and (K, B)
             Dictionary and codes.
-        observed : boolean array of shape (F, B), optional
-            Mask of the observed entries.
+        observed : array of shape (F, B), optional
+            Mask of the observed entries, or their weights.
         scales : array of shape (F,), optional
             Relative noise scales of the features, by which the fit has weighed them.
         """
+        if observed is not None and observed.dtype != np.bool_:  # weights
+            residuals = weighted_residuals(V, W, H, R, observed, scales)
+            return self.added(residuals, observed > 0.0, V * np.sqrt(observed))
         counts, first = self.counts.copy(), self.first.copy()
         mask = None if observed is None else np.ascontiguousarray(observed.T)
         rows = [np.ascontiguousarray(part.T) for part in (V, H, R)]

@@ -10,6 +10,7 @@ from thalweg import _native
 from thalweg._typing import Array, Mask
 from thalweg.prox import Prox
 from thalweg.solvers import Status
+from thalweg.solvers._feature_quadratics import sweep_features
 
 __all__ = ["BlockCoordinate"]
 
@@ -21,6 +22,8 @@ class BlockCoordinate:
     In one column the quadratic is a multiple of a squared distance, so that the exact minimum is
     one prox of g. Sweeps are compiled for nonnegative l2 balls (the orthant has infinite radius),
     simplices, l1 balls and elastic-net balls. For other g, each column calls ``g.prox``.
+
+    With a matrix A for each row of W, the quadratic is that of each row, sum_f w_f A_f w_f' / 2.
 
     Parameters
     ----------
@@ -53,12 +56,13 @@ class BlockCoordinate:
         A = np.ascontiguousarray(A)
         rows = W.T.copy(order="C")
         linear = np.ascontiguousarray(B.T)
-        if hasattr(g, "l2_radius"):
+        if A.ndim == 2 and hasattr(g, "l2_radius"):
             _, _, converged = _native.descend_atoms(
                 A, linear, rows, g.l2_radius, free, self.tol, constant, self.max_iter
             )
             return rows.T, Status.CONVERGED if converged else Status.CAPPED
-        sweep = _sweep_border if hasattr(g, "border") else _sweep_prox
+        shared = _sweep_border if hasattr(g, "border") else _sweep_prox
+        sweep = shared if A.ndim == 2 else sweep_features
         for _ in range(self.max_iter):
             value, decrease = sweep(A, linear, rows, g, free)
             # relative to the objective with its constant: [O] VII-B2 leaves that out

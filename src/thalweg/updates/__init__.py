@@ -6,7 +6,7 @@ The state of an update is a tuple of arrays. States that are sums or means over 
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.encoders import Codes
 from thalweg.errors import ParameterError
 
@@ -39,9 +39,19 @@ class DictionaryUpdate(Protocol[S]):
         ...
 
     def step(
-        self, W: Array, state: S, V: Array, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        state: S,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> tuple[Array, S]:
-        """Return dictionary and state after the batch V; ``observed`` is False at gaps."""
+        """Return dictionary and state after the batch V.
+
+        ``observed`` is False at gaps, or has the weights of the entries; ``sample_weight`` has
+        positive weights of the samples.
+        """
         ...
 
     def merge(self, states: Sequence[S]) -> S:
@@ -61,7 +71,14 @@ class BlockUpdate(Protocol[S]):
     batch in one place.
     """
 
-    def summarise(self, W: Array, V: Array, codes: Codes, observed: Mask | None = None) -> Any:
+    def summarise(
+        self,
+        W: Array,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
+    ) -> Any:
         """Return the summary of a block that was encoded with W."""
         ...
 
@@ -69,8 +86,13 @@ class BlockUpdate(Protocol[S]):
         """Return the summary of all blocks."""
         ...
 
-    def take_in(self, W: Array, state: S, latest: Any) -> tuple[Array, S]:
-        """Return dictionary and state after a batch with the summary ``latest``."""
+    def take_in(
+        self, W: Array, state: S, latest: Any, n_samples: int | None = None
+    ) -> tuple[Array, S]:
+        """Return dictionary and state after a batch with the summary ``latest``.
+
+        ``n_samples`` is the number of samples, by default the sum of their weights.
+        """
         ...
 
 
@@ -111,11 +133,17 @@ class BatchMethod(Protocol[S]):
 
     name: ClassVar[str]
 
-    def start(self, V: Array, W: Array, observed: Mask | None) -> S:
+    def start(self, V: Array, W: Array, observed: Observed | None) -> S:
         """Return the initial state."""
         ...
 
-    def advance(self, V: Array, state: S, observed: Mask | None) -> S:
+    def advance(
+        self,
+        V: Array,
+        state: S,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
+    ) -> S:
         """Return the state after one iteration."""
         ...
 
@@ -140,7 +168,13 @@ class BlockMethod(Protocol[S]):
 
     shared: ClassVar[tuple[str, ...]]
 
-    def visit(self, V: Array, state: S, observed: Mask | None) -> tuple[S, Any]:
+    def visit(
+        self,
+        V: Array,
+        state: S,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
+    ) -> tuple[S, Any]:
         """Update the variables of the samples of a block; return the sums that W depends on."""
         ...
 

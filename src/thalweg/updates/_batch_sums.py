@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thalweg._threads import map_in_threads
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.encoders.columns import chunks
+from thalweg.encoders.divergence_problem import weighted_codes
 
 __all__ = ["Sums", "empty_like", "fill_missing", "some_columns", "visit_chunks"]
 
@@ -21,13 +22,20 @@ class Sums(NamedTuple):
         Sum of h h'.
     B : array of shape (F, K)
         Sum of x h', with x a vector per sample that depends on the method.
-    n : int
-        Number of samples.
+    n : float
+        Number of samples, or the sum of their weights.
     """
 
     A: Array
     B: Array
-    n: int
+    n: float
+
+    @staticmethod
+    def of(H: Array, X: Array, sample_weight: Array | None = None) -> "Sums":
+        """Return the sums over the samples with codes H and vectors X."""
+        G = weighted_codes(H, sample_weight)
+        n = H.shape[1] if sample_weight is None else float(sample_weight.sum())
+        return Sums(G @ H.T, X @ G.T, n)
 
     @staticmethod
     def merge(parts: Sequence["Sums"]) -> "Sums":
@@ -68,6 +76,6 @@ def some_columns(columns: slice, *arrays: Any) -> Any:
     return [None if array is None else array[:, columns] for array in arrays]
 
 
-def fill_missing(R: Array, V: Array, product: Array, observed: Mask | None) -> Array:
+def fill_missing(R: Array, V: Array, product: Array, observed: Observed | None) -> Array:
     """Return R with the residual V - W H at missing entries, where outliers are free."""
     return R if observed is None else np.where(observed.T, R.T, (V - product).T).T

@@ -113,7 +113,9 @@ class PenaltySlopes(NamedTuple):
     shared: Array
 
 
-def penalty_slopes(H: Array, constraint: Prox, l1: float, l2: float) -> PenaltySlopes:
+def penalty_slopes(
+    H: Array, constraint: Prox, l1: float, l2: float, shares: Array | None = None
+) -> PenaltySlopes:
     """Return the derivatives in W of the penalty of codes H, for atoms of any scale.
 
     The penalty of a code h of an atom w is that of h g, with g the gauge of w: the code after
@@ -121,7 +123,8 @@ def penalty_slopes(H: Array, constraint: Prox, l1: float, l2: float) -> PenaltyS
     scaled without a change of the objective. (Le Roux, Hershey and Weninger, "Sparse NMF -
     half-baked or well done?", 2015, show the failure of updates that omit g.) The derivatives
     belong to a majoriser of the mean of l1 h g + l2 (h g)^2 / 2, by
-    (sum w)^2 <= sum w~ sum w^2 / w~ with w~ the current atom.
+    (sum w)^2 <= sum w~ sum w^2 / w~ with w~ the current atom. ``shares`` are weights of the samples
+    with a mean of 1.
 
     Examples
     --------
@@ -131,7 +134,10 @@ def penalty_slopes(H: Array, constraint: Prox, l1: float, l2: float) -> PenaltyS
     >>> penalty_slopes(np.array([[1.0, 3.0]]), L2Ball(), l1=0.5, l2=0.2).square
     array([2.])
     """
-    return penalty_slopes_of(H.mean(axis=1), np.mean(H**2, axis=1), constraint, l1, l2)
+    if shares is None:
+        return penalty_slopes_of(H.mean(axis=1), np.mean(H**2, axis=1), constraint, l1, l2)
+    each = shares.astype(H.dtype) / H.dtype.type(len(shares))
+    return penalty_slopes_of(H @ each, H**2 @ each, constraint, l1, l2)
 
 
 def penalty_slopes_of(

@@ -7,8 +7,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.encoders.columns import times
+from thalweg.encoders.entry_weights import require_mask
 from thalweg.prox import Prox, apart
 from thalweg.prox.l1 import L1
 from thalweg.prox.l2_ball import L2Ball
@@ -93,20 +94,31 @@ class BatchAdmm:
     frozen: int = 0
     rho: float = 1.0
 
-    def start(self, V: Array, W: Array, observed: Mask | None) -> BatchAdmmState:
+    def start(self, V: Array, W: Array, observed: Observed | None) -> BatchAdmmState:
         """Return the initial state."""
+        require_mask(observed, "BatchAdmm")
         H = np.zeros((W.shape[1], V.shape[1]), dtype=V.dtype)
         R = fill_missing(np.zeros_like(V), V, W @ H, observed)
         return BatchAdmmState(
             H, R, W, H, R, W, np.zeros_like(H), np.zeros_like(R), np.zeros_like(W)
         )
 
-    def advance(self, V: Array, state: BatchAdmmState, observed: Mask | None) -> BatchAdmmState:
+    def advance(
+        self,
+        V: Array,
+        state: BatchAdmmState,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
+    ) -> BatchAdmmState:
         """Return the state after one iteration."""
-        return self.move(*self.visit(V, state, observed))
+        return self.move(*self.visit(V, state, observed, sample_weight))
 
     def visit(
-        self, V: Array, state: BatchAdmmState, observed: Mask | None
+        self,
+        V: Array,
+        state: BatchAdmmState,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
     ) -> tuple[BatchAdmmState, Sums]:
         """Update codes and outliers, their copies and duals; return the sums for W."""
         W, rho = state.W, self.rho
@@ -118,6 +130,7 @@ class BatchAdmm:
 
         def visit_chunk(columns: slice) -> tuple[tuple[Array, ...], Sums]:
             v, known = some_columns(columns, V, observed)
+            each = None if sample_weight is None else sample_weight[columns]
             H, R, U, Q, A, B = some_columns(columns, *(getattr(state, name) for name in fields))
             H = cho_solve(ridge, times(W.T, v - R) + rho_h * U - A)  # (S-12)
             product = times(W, H)
@@ -131,7 +144,7 @@ class BatchAdmm:
             B = B + rho * (R - Q)  # (S-19)
             if known is not None:  # no constraint R = Q at missing entries
                 B = B * known
-            return (H, R, U, Q, A, B), Sums(H @ H.T, (v - R) @ H.T, v.shape[1])
+            return (H, R, U, Q, A, B), Sums.of(H, v - R, each)
 
         results = tuple(empty_like(getattr(state, name)) for name in fields)
         sums = visit_chunks(visit_chunk, V, results)

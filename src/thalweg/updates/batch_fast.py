@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.fast import Fast
 from thalweg.updates import Factors
@@ -46,24 +46,37 @@ class BatchFast:
     encoder: Encoder = field(default_factory=Fast)
     update: Surrogate = field(default_factory=Surrogate)
 
-    def start(self, V: Array, W: Array, observed: Mask | None) -> Factors:
+    def start(self, V: Array, W: Array, observed: Observed | None) -> Factors:
         """Return the initial state: zero codes and outliers."""
         H = np.zeros((V.shape[1], W.shape[1]), dtype=V.dtype).T
         return Factors(W, H, fill_missing(np.zeros_like(V), V, W @ H, observed))
 
-    def advance(self, V: Array, state: Factors, observed: Mask | None) -> Factors:
+    def advance(
+        self,
+        V: Array,
+        state: Factors,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
+    ) -> Factors:
         """Return the state after one iteration."""
-        codes = self._codes(V, state, observed)
-        W, _ = self.update.step(state.W, self.update.init(state.W), V, codes)
+        codes, empty = self._codes(V, state, observed), self.update.init(state.W)
+        W, _ = self.update.step(state.W, empty, V, codes, observed, sample_weight)
         return Factors(W, codes.H, fill_missing(codes.R, V, W @ codes.H, observed))
 
-    def visit(self, V: Array, state: Factors, observed: Mask | None) -> tuple[Factors, Statistics]:
+    def visit(
+        self,
+        V: Array,
+        state: Factors,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
+    ) -> tuple[Factors, Statistics]:
         """Compute the codes of a block; return its statistics.
 
         ``move`` does not replace dead atoms, since that needs samples.
         """
         codes = self._codes(V, state, observed)
-        return Factors(state.W, codes.H, codes.R), self.update.summarise(state.W, V, codes)
+        sums = self.update.summarise(state.W, V, codes, observed, sample_weight)
+        return Factors(state.W, codes.H, codes.R), sums
 
     def merge(self, sums: Sequence[Statistics]) -> Statistics:
         """Return the statistics of several blocks."""
@@ -73,7 +86,7 @@ class BatchFast:
         """Compute the optimal dictionary for the codes."""
         return state._replace(W=self.update.minimise(state.W, sums))
 
-    def _codes(self, V: Array, state: Factors, observed: Mask | None) -> Codes:
+    def _codes(self, V: Array, state: Factors, observed: Observed | None) -> Codes:
         H0 = state.H if state.H.any() else None
         return self.encoder.encode(V, state.W, H0=H0, observed=observed)
 

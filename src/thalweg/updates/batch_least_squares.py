@@ -8,17 +8,20 @@ import numpy as np
 from scipy import sparse
 
 from thalweg import _native
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Mask, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders.columns import take_columns, times
-from thalweg.encoders.squared_l2_problem import CANCELLATION_POWER
+from thalweg.encoders.divergence_problem import weighted_codes
+from thalweg.encoders.entry_weights import are_weights
+from thalweg.encoders.squared_l2_problem import CANCELLATION_POWER, column_energies
 from thalweg.prox import Prox
 from thalweg.prox.orthant import Orthant
 from thalweg.solvers.block_coordinate import BlockCoordinate
+from thalweg.updates._feature_matrices import times_grams, with_squares
 from thalweg.updates.atom_scaling import penalty_slopes_of
 from thalweg.updates.batch_multiplicative import BatchMultiplicative
-from thalweg.updates.batch_reweighted import bounded_rows, times_grams, with_squares
+from thalweg.updates.batch_reweighted import bounded_rows
 
 __all__ = ["BatchLeastSquares", "Moments"]
 
@@ -114,7 +117,7 @@ class BatchLeastSquares(BatchMultiplicative):
     loss: Divergence = field(default_factory=SquaredL2)
     sweeps: int = _MOST_SWEEPS
 
-    def encode(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Array:
+    def encode(self, V: Any, W: Array, H: Array, observed: Observed | None = None) -> Array:
         """Return the codes of a block after one update."""
         if observed is not None:
             return self._encode_incomplete(V, W, H, observed)
@@ -123,20 +126,27 @@ class BatchLeastSquares(BatchMultiplicative):
         return self._descend(A, B.T, H.T, Orthant(), np.ones(len(H), np.bool_), V.size).T
 
     def parts(  # type: ignore[override]
-        self, V: Any, W: Array, H: Array, observed: Mask | None = None
+        self,
+        V: Any,
+        W: Array,
+        H: Array,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> Moments:
         """Return the sums over the samples of a block from which W is updated."""
-        filled = False
-        if observed is not None and W.size * W.shape[1] > _LARGEST_MATRICES:
+        filled, G = False, weighted_codes(H, sample_weight)
+        is_large = W.size * W.shape[1] > _LARGEST_MATRICES
+        if observed is not None and is_large and not are_weights(observed):
             V, observed, filled = np.where(observed, V, times(W, H)), None, True
+        energy = nan if filled else 0.5 * _energy(V, observed, sample_weight)
         if observed is None:
-            A: Array = H @ H.T
+            A: Array = H @ G.T
         else:
-            zeros, weights = np.zeros((len(H), len(H)), W.dtype), np.asarray(observed, W.dtype)
+            zeros = np.zeros((len(H), len(H)), W.dtype)
+            weights = weighted_codes(np.asarray(observed, W.dtype), sample_weight)
             A, V = with_squares(zeros, weights, H, len(W)), V * observed
-        squares = np.einsum("kb,kb->k", H, H)
-        energy = nan if filled else 0.5 * _energy(V)
-        return Moments(A, times(V, H.T), H.sum(axis=1), squares, energy, V.size, H.shape[1])
+        squares, n_samples = np.einsum("kb,kb->k", H, G), H.shape[1]
+        return Moments(A, times(V, G.T), G.sum(axis=1), squares, energy, V.size, n_samples)
 
     def move(self, W: Array, parts: Moments) -> tuple[Array, Array]:  # type: ignore[override]
         """Return W after one update, and the factors by which its codes have to be multiplied."""
@@ -167,7 +177,7 @@ class BatchLeastSquares(BatchMultiplicative):
         new, everything = H.copy(order="F"), np.ones(len(H), np.bool_)
         ridge = W.dtype.type(self.code_l2) * np.eye(len(H), dtype=W.dtype)
         for columns, problem in self._pieces(V, W, observed):
-            weights = np.asarray(problem.observed, W.dtype)
+            weights = problem.entry_weights()
             A = with_squares(np.zeros_like(ridge), weights.T, W.T, weights.shape[1]) + ridge
             B = times(W.T, problem.V * weights) - W.dtype.type(self.code_l1)
             old = take_columns(H, columns)
@@ -197,7 +207,15 @@ class BatchLeastSquares(BatchMultiplicative):
         return int(max(len(W), W.shape[1] ** 2))
 
 
-def _energy(V: Any) -> float:
-    """Return the sum of squares of all entries."""
+def _energy(V: Any, observed: Observed | None, sample_weight: Array | None) -> float:
+    """Return the sum of the weighted squares of all entries."""
+    if sample_weight is not None:
+        return float(_energies(V, observed) @ sample_weight)
     entries = V.data if sparse.issparse(V) else V.T
-    return float(np.vdot(entries, entries))
+    weighted = entries if observed is None else entries * observed.T
+    return float(np.vdot(weighted, entries))
+
+
+def _energies(V: Any, observed: Observed | None) -> Array:
+    """Return the sum of the weighted squares of each sample."""
+    return column_energies(V if observed is None else V * np.sqrt(observed))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from thalweg._threads import map_in_threads
-from thalweg._typing import Array, Indices, Mask
+from thalweg._typing import Array, Indices, Mask, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders.columns import take_columns
@@ -21,6 +21,7 @@ from thalweg.prox import Prox
 from thalweg.prox.box import Box
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
+from thalweg.updates._running_means import mean_of, shares_of
 from thalweg.updates.atom_scaling import column_gauges, penalty_slopes, smallest_entries
 
 __all__ = ["BatchMultiplicative", "Parts"]
@@ -30,7 +31,8 @@ __all__ = ["BatchMultiplicative", "Parts"]
 # speed only: results do not depend on them
 _CHUNK_ENTRIES, _MIN_CHUNK_SIZE = 2**18, 16
 
-Block = tuple[Any, Mask | None]
+# (V, observed), or with the weights of the samples
+Block = tuple[Any, ...]
 Piece = tuple[Indices | slice, DivergenceProblem]
 
 
@@ -137,7 +139,7 @@ class BatchMultiplicative:
         """Return W on the boundary of its set, and uniform codes for each sample."""
         W = self.place(W)
         return W, np.asfortranarray(
-            np.hstack([self.begin(V, W, observed) for V, observed in blocks])
+            np.hstack([self.begin(V, W, observed) for V, observed, *_ in blocks])
         )
 
     def place(self, W: Array) -> Array:
@@ -146,7 +148,7 @@ class BatchMultiplicative:
         raised = np.maximum(W, smallest_entries(W, self.loss))
         return self._placed(np.where(self._free(W), raised, W))[0]
 
-    def begin(self, V: Any, W: Array, observed: Mask | None = None) -> Array:
+    def begin(self, V: Any, W: Array, observed: Observed | None = None) -> Array:
         """Return the initial codes of a block, uniform for each sample."""
         return make_divergence_problem(self.loss, V, W, observed).start()
 
@@ -161,10 +163,10 @@ class BatchMultiplicative:
         """
         H, begin = H.copy(order="F"), 0
         total: Any = None
-        for V, observed in blocks:
+        for V, observed, *weight in blocks:
             mine = slice(begin, begin + V.shape[1])
             H[:, mine] = self.encode(V, W, H[:, mine], observed)
-            parts = self.parts(V, W, H[:, mine], observed)
+            parts = self.parts(V, W, H[:, mine], observed, *weight)
             begin, total = mine.stop, total.plus(parts) if total is not None else parts
         if total is None:  # no samples
             return W, H
@@ -172,7 +174,7 @@ class BatchMultiplicative:
         H *= size[:, None]
         return W, H
 
-    def encode(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Array:
+    def encode(self, V: Any, W: Array, H: Array, observed: Observed | None = None) -> Array:
         """Return the codes of a block after one update."""
         new = H.copy(order="F")
 
@@ -184,20 +186,30 @@ class BatchMultiplicative:
         deque(map_in_threads(encode_piece, list(self._pieces(V, W, observed, H))), maxlen=0)
         return new
 
-    def parts(self, V: Any, W: Array, H: Array, observed: Mask | None = None) -> Parts:
+    def parts(
+        self,
+        V: Any,
+        W: Array,
+        H: Array,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
+    ) -> Parts:
         """Return the sums over the samples of a block from which W is updated."""
         neg, pos = np.zeros_like(W), np.zeros(W.shape[1], W.dtype)
 
         def split_piece(piece: Piece) -> tuple[Array, Array]:
             columns, problem = piece
-            return problem.split_in_dictionary(take_columns(H, columns))
+            each = None if sample_weight is None else sample_weight[columns]
+            return problem.split_in_dictionary(take_columns(H, columns), each)
 
         for less, more in map_in_threads(split_piece, list(self._pieces(V, W, observed, H))):
             neg, pos = neg + less, pos + more
         zeros = np.zeros(W.shape[1], W.dtype)
         if not (self._rescales and self._penalised and H.size):
             return Parts(neg, pos, zeros, zeros)
-        n, slopes = H.shape[1], penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
+        n = H.shape[1] * mean_of(sample_weight)
+        shares = shares_of(sample_weight)
+        slopes = penalty_slopes(H, self.constraint, self.code_l1, self.code_l2, shares)
         return Parts(neg, pos + n * slopes.flat, n * slopes.square, n * slopes.shared)
 
     def move(self, W: Array, parts: Parts) -> tuple[Array, Array]:
@@ -210,18 +222,19 @@ class BatchMultiplicative:
 
     def objective(self, blocks: Iterable[Block], W: Array, H: Array) -> float:
         """Return the mean loss of the samples plus the penalty of their codes."""
-        begin, total = 0, 0.0
-        for V, observed in blocks:
-            mine = H[:, begin : begin + V.shape[1]]
+        begin, total, mass = 0, 0.0, 0.0
+        for V, observed, *weight in blocks:
+            mine, each = H[:, begin : begin + V.shape[1]], next(iter(weight), None)
 
-            def piece_total(piece: Piece, codes: Array = mine) -> float:
+            def piece_total(piece: Piece, codes: Array = mine, each: Any = each) -> float:
                 columns, problem = piece
                 values = self._values(problem, take_columns(codes, columns))
+                values = values if each is None else values * each[columns]
                 return float(np.sum(values, dtype=np.float64))
 
             total += sum(map_in_threads(piece_total, list(self._pieces(V, W, observed))))
-            begin += V.shape[1]
-        return total / max(begin, 1)
+            begin, mass = begin + V.shape[1], mass + V.shape[1] * mean_of(each)
+        return total / max(mass, np.finfo(float).tiny)
 
     def total_loss(self, W: Array, factors: Array, parts: Any) -> float | None:
         """Return the objective of all samples if their sums determine it, else None.
@@ -252,7 +265,7 @@ class BatchMultiplicative:
         return int(max(W.shape))
 
     def _pieces(
-        self, V: Any, W: Array, observed: Mask | None, H: Array | None = None
+        self, V: Any, W: Array, observed: Observed | None, H: Array | None = None
     ) -> Iterator[Piece]:
         """Yield the problems of chunks of samples, without samples whose codes H are 0.
 

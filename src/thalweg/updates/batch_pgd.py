@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.encoders.columns import times
+from thalweg.encoders.entry_weights import require_mask
 from thalweg.encoders.initial_codes import ridge_codes
 from thalweg.prox import Prox
 from thalweg.prox.l1 import L1
@@ -64,16 +65,29 @@ class BatchPgd:
     frozen: int = 0
     kappa: float = 0.7
 
-    def start(self, V: Array, W: Array, observed: Mask | None) -> Factors:
+    def start(self, V: Array, W: Array, observed: Observed | None) -> Factors:
         """Return the initial state: ridge codes, zero outliers."""
+        require_mask(observed, "BatchPgd")
         H = ridge_codes(V, W, observed, self.penalty)
         return Factors(W, H, fill_missing(np.zeros_like(V), V, W @ H, observed))
 
-    def advance(self, V: Array, state: Factors, observed: Mask | None) -> Factors:
+    def advance(
+        self,
+        V: Array,
+        state: Factors,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
+    ) -> Factors:
         """Return the state after one iteration."""
-        return self.move(*self.visit(V, state, observed))
+        return self.move(*self.visit(V, state, observed, sample_weight))
 
-    def visit(self, V: Array, state: Factors, observed: Mask | None) -> tuple[Factors, Sums]:
+    def visit(
+        self,
+        V: Array,
+        state: Factors,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
+    ) -> tuple[Factors, Sums]:
         """Take the steps on codes and outliers; return the sums for the dictionary."""
         W = state.W
         tiny = float(np.finfo(V.dtype).tiny)
@@ -82,13 +96,14 @@ class BatchPgd:
 
         def visit_chunk(columns: slice) -> tuple[tuple[Array, ...], Sums]:
             v, h, r, known = some_columns(columns, V, state.H, state.R, observed)
+            each = None if sample_weight is None else sample_weight[columns]
             h = self.penalty.prox(h - eta * times(W.T, times(W, h) + r - v), eta)  # (S-8)
             product = times(W, h)
             residual = v - product
             if known is not None:
                 residual *= known
             r = fill_missing(self.outliers.prox(residual), v, product, known)  # (S-9)
-            return (h, r), Sums(h @ h.T, (product + r - v) @ h.T, v.shape[1])
+            return (h, r), Sums.of(h, product + r - v, each)
 
         sums = visit_chunks(visit_chunk, V, results)
         return Factors(W, *results), sums

@@ -6,17 +6,19 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from thalweg import _native
 from thalweg._threads import map_in_threads
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.divergences import HalfQuadratic
 from thalweg.divergences.l1 import L1
 from thalweg.encoders.columns import take_columns, times
-from thalweg.encoders.divergence_problem import DivergenceProblem
+from thalweg.encoders.divergence_problem import DivergenceProblem, weighted_codes
+from thalweg.encoders.entry_weights import WeightedLoss
 from thalweg.encoders.newton import quadratic_minimum
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.solvers.nnls import nnls, prepare
+from thalweg.updates._feature_matrices import times_grams, with_squares
+from thalweg.updates._running_means import mean_of, shares_of
 from thalweg.updates.atom_scaling import penalty_slopes
 from thalweg.updates.batch_multiplicative import BatchMultiplicative, Piece
 
@@ -122,7 +124,7 @@ class BatchReweighted(BatchMultiplicative):
         """Return the method with the smoothing width of an iteration; 0 for infinity."""
         return replace(self, smoothing=_INITIAL_SMOOTHING * _SMOOTHING_FACTOR**number)
 
-    def encode(self, V: Array, W: Array, H: Array, observed: Mask | None = None) -> Array:
+    def encode(self, V: Array, W: Array, H: Array, observed: Observed | None = None) -> Array:
         """Return the codes of a block after one update."""
         new = H.copy(order="F")
 
@@ -139,7 +141,12 @@ class BatchReweighted(BatchMultiplicative):
         return new
 
     def parts(  # type: ignore[override]
-        self, V: Array, W: Array, H: Array, observed: Mask | None = None
+        self,
+        V: Array,
+        W: Array,
+        H: Array,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> Quadratics:
         """Return the sums over the samples of a block from which W is updated."""
         F, K = W.shape
@@ -147,10 +154,12 @@ class BatchReweighted(BatchMultiplicative):
         for columns, problem in self._pieces(V, W, observed, self._filled(V, observed)):
             codes = take_columns(H, columns)
             weights, weighted = self._weighted(problem, codes)
-            A = with_squares(A, weights, codes, F)
-            slope += times(weighted, codes.T)
+            weight = None if sample_weight is None else sample_weight[columns]
+            A = with_squares(A, weighted_codes(weights, weight), codes, F)
+            slope += times(weighted, weighted_codes(codes, weight).T)
         if self._rescales and self._penalised and H.size:
-            n, slopes = H.shape[1], penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
+            n, shares = H.shape[1] * mean_of(sample_weight), shares_of(sample_weight)
+            slopes = penalty_slopes(H, self.constraint, self.code_l1, self.code_l2, shares)
             # The Hessian of (sum of F terms)^2 / 2 is at most F times the identity.
             bend += n * (slopes.square + F * self.constraint.price[0] * slopes.shared)  # type: ignore[attr-defined]
             slope += n * (slopes.flat + slopes.shared + slopes.square * W)
@@ -169,7 +178,7 @@ class BatchReweighted(BatchMultiplicative):
 
     def _values(self, problem: DivergenceProblem, H: Array) -> Array:
         """Return the smoothed objective of each sample over its observed entries."""
-        residual = problem.residual(problem.model(H))
+        residual = _standardised(problem, problem.residual(problem.model(H)))
         each = self.loss.smoothed(residual, self._floor(problem))
         if problem.observed is not None and len(each) > 1:
             each = each * problem.observed
@@ -181,14 +190,14 @@ class BatchReweighted(BatchMultiplicative):
         residual = problem.residual(problem.model(H))
         # With larger weights the other entries would be lost in rounding errors.
         least = float(np.finfo(residual.dtype).eps) ** 0.5
-        weights = self.loss.weights(residual, self._floor(problem, least))
-        if problem.observed is not None:
-            weights = weights * problem.observed
+        weights = self.loss.weights(_standardised(problem, residual), self._floor(problem, least))
+        if isinstance(problem.loss, WeightedLoss) or problem.observed is not None:
+            weights = weights * problem.entry_weights()
         return weights, weights * residual
 
     def _floor(self, problem: DivergenceProblem, least: float = 0.0) -> Array:
         """Return the smoothing width of each sample."""
-        data = np.abs(problem.residual(np.zeros_like(problem.V)))
+        data = np.abs(_standardised(problem, problem.residual(np.zeros_like(problem.V))))
         whole = self.loss.smoothed(data, np.zeros((1, data.shape[1]), data.dtype))
         count: Any = len(whole)
         if problem.observed is not None and count > 1:
@@ -196,15 +205,21 @@ class BatchReweighted(BatchMultiplicative):
         floor: Array = max(self.smoothing, least) * whole.sum(axis=0) / count
         return floor.astype(data.dtype)[None]
 
-    def _filled(self, V: Array, observed: Mask | None) -> Array:
+    def _filled(self, V: Array, observed: Observed | None) -> Array:
         """Return V with 0 at missing entries; samples that are 0 keep zero codes."""
-        return V if observed is None else V * observed
+        return V if observed is None else np.where(observed, V, 0)
 
     def _width(self, W: Array) -> int:
         return int(max(len(W), W.shape[1] ** 2))
 
     def _bounded(self, A: Array, W: Array, slope: Array) -> Array:
         return bounded_rows(A, W, slope, self.constraint)
+
+
+def _standardised(problem: DivergenceProblem, residual: Array) -> Array:
+    """Return residuals in standard deviations, if entries have weights."""
+    weighted = isinstance(problem.loss, WeightedLoss)
+    return residual * np.sqrt(problem.entry_weights()) if weighted else residual
 
 
 def bounded_rows(A: Array, W: Array, slope: Array, bounds: Prox) -> Array:
@@ -240,51 +255,7 @@ def bounded_rows(A: Array, W: Array, slope: Array, bounds: Prox) -> Array:
     return W
 
 
-def with_squares(A: Array, weights: Array, H: Array, F: int) -> Array:
-    """Return A plus the sum of w h h' over the samples; one matrix if all rows share w.
-
-    Parameters
-    ----------
-    A : array of shape (K, K) or (F, K, K)
-        Matrices to add to.
-    weights : array of shape (1, B) or (F, B)
-        Weights w of the samples, for all rows or for each.
-    H : array of shape (K, B)
-        Codes h.
-    F : int
-        Number of rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.updates.batch_reweighted import with_squares
-    >>> with_squares(np.zeros((1, 1)), np.array([[1.0], [3.0]]), np.array([[2.0]]), 2).ravel()
-    array([ 4., 12.])
-    """
-    rows = np.ascontiguousarray(H.T)
-    if len(weights) == 1:
-        shared: Array = A + (weights * H) @ rows
-        return shared
-    each = np.broadcast_to(A, (F, *A.shape[-2:])).copy()
-    _native.weighted_grams(np.ascontiguousarray(weights, H.dtype), rows, 1.0, 1.0, each)
-    return each
-
-
 def _unbounded(A: Array, W: Array, slope: Array) -> Array:
     """Return the nonnegative rows that minimise the quadratics with this slope at W."""
     rows: Array = nnls(prepare(A), (times_grams(W, A) - slope).T)[0].T
     return rows
-
-
-def times_grams(W: Array, A: Array) -> Array:
-    """Return W A, or each row of W times its own matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from thalweg.updates.batch_reweighted import times_grams
-    >>> times_grams(np.ones((2, 1)), np.array([[[2.0]], [[3.0]]])).ravel()
-    array([2., 3.])
-    """
-    product: Array = W @ A if A.ndim == 2 else np.einsum("fkl,fl->fk", A, W)
-    return product

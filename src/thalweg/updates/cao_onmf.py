@@ -6,8 +6,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.encoders import Codes
+from thalweg.encoders.entry_weights import require_mask
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
@@ -87,23 +88,36 @@ class CaoONMF:
         return CaoState(np.zeros((K, K), W.dtype), np.zeros(()), np.zeros(()))
 
     def step(
-        self, W: Array, state: CaoState, V: Array, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        state: CaoState,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> tuple[Array, CaoState]:
         """Factorise the weighted dictionary and the batch jointly.
 
-        ``observed`` is not needed, since V - R equals W H at missing entries.
+        A mask is not needed, since V - R equals W H at missing entries; entries cannot have
+        weights.
         """
+        require_mask(observed, "CaoONMF")
         n, K = V.shape[1], W.shape[1]
         if n == 0:
             return W, state
         weights = np.sqrt(np.diag(state.A))
-        M = np.hstack([W * weights, V - codes.R])
-        W, H = self.factorise(M, W, np.hstack([np.diag(weights), codes.H]))
+        clean, latest, mass = V - codes.R, codes.H, float(n)
+        if sample_weight is not None:  # squares weigh u times as much in units of sqrt(u)
+            roots, mass = np.sqrt(sample_weight).astype(W.dtype), float(sample_weight.sum())
+            clean, latest = clean * roots, latest * roots
+        M = np.hstack([W * weights, clean])
+        W, H = self.factorise(M, W, np.hstack([np.diag(weights), latest]))
         size = column_gauges(W, self.constraint, np.ones(K, np.bool_))
         W, H = np.asfortranarray(W / size), H * size[:, None]
         moved = np.divide(H[:, :K], weights, out=np.zeros_like(state.A), where=weights > 0)
-        total = state.n_samples + float(n)
-        mean = state.objective + (codes.loss.sum() - n * state.objective) / total
+        total = state.n_samples + mass
+        latest_loss = codes.loss.sum() if sample_weight is None else codes.loss @ sample_weight
+        mean = state.objective + (latest_loss - mass * state.objective) / total
         A = moved @ state.A @ moved.T + H[:, K:] @ H[:, K:].T
         return W, CaoState(A, np.asarray(mean), np.asarray(total))
 

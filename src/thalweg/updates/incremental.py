@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.encoders import Codes
+from thalweg.encoders.entry_weights import require_mask
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
@@ -84,26 +85,36 @@ class Incremental:
         """Return the statistics of no samples."""
         return self._means.init(W)
 
-    def absorb(self, state: Statistics, V: Array, codes: Codes) -> Statistics:
+    def absorb(
+        self, state: Statistics, V: Array, codes: Codes, sample_weight: Array | None = None
+    ) -> Statistics:
         """Return the statistics after a batch."""
-        return self._means.absorb(state, V, codes)
+        return self._means.absorb(state, V, codes, None, sample_weight)
 
     def step(
-        self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        state: Statistics,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> tuple[Array, Statistics]:
         """Update the codes of the batch and the dictionary jointly.
 
-        ``observed`` is not needed, since V - R equals W H at missing entries.
+        A mask is not needed, since V - R equals W H at missing entries. Entries cannot have
+        weights, since their factors would differ from those of the past.
         """
+        require_mask(observed, "Incremental")
         if V.shape[1] == 0:
             return W, state
         clean, H, W = V - codes.R, _positive(codes.H), _positive(W)
-        joint = self.absorb(state, V, codes._replace(H=H))
+        joint = self.absorb(state, V, codes._replace(H=H), sample_weight)
         mu = self._weight(W, joint)
         value = self._objective(W, joint, mu)
         for _ in range(self.max_iter):
             H = H * _ratio(W.T @ clean, (W.T @ W) @ H)  # [R] (40), first line
-            joint = self.absorb(state, V, codes._replace(H=H))
+            joint = self.absorb(state, V, codes._replace(H=H), sample_weight)
             W = self._multiplied(W, joint, mu)
             previous, value = value, self._objective(W, joint, mu)
             if previous - value <= self.tol * abs(previous):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
@@ -15,7 +15,15 @@ from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.multiplicative import rescale
-from thalweg.updates._running_means import add_batch, batch_share, merge_means, without_forgetting
+from thalweg.updates._running_means import (
+    add_batch,
+    batch_share,
+    mean_of,
+    merge_means,
+    shares_of,
+    total,
+    without_forgetting,
+)
 from thalweg.updates.atom_scaling import (
     PenaltySlopes,
     column_gauges,
@@ -108,20 +116,38 @@ class Multiplicative:
         return Majorisers(neg, pos, square, zero, zero, zero)
 
     def step(
-        self, W: Array, state: Majorisers, V: Any, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        state: Majorisers,
+        V: Any,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> tuple[Array, Majorisers]:
         """Add the majorisers of a batch, and minimise the sum of all majorisers."""
         if V.shape[1] == 0:
             return W, state
-        return self._moved(W, self.absorb(self._positive(W), state, V, codes, observed))
+        state = self.absorb(self._positive(W), state, V, codes, observed, sample_weight)
+        return self._moved(W, state)
 
-    def summarise(self, W: Array, V: Any, codes: Codes, observed: Mask | None = None) -> Majorisers:
+    def summarise(
+        self,
+        W: Array,
+        V: Any,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
+    ) -> Majorisers:
         """Return the majorisers of a block of samples."""
-        return without_forgetting(self).absorb(self._positive(W), self.init(W), V, codes, observed)
+        return without_forgetting(self).absorb(
+            self._positive(W), self.init(W), V, codes, observed, sample_weight
+        )
 
-    def take_in(self, W: Array, state: Majorisers, latest: Majorisers) -> tuple[Array, Majorisers]:
+    def take_in(
+        self, W: Array, state: Majorisers, latest: Majorisers, n_samples: int | None = None
+    ) -> tuple[Array, Majorisers]:
         """Add the majorisers of a batch, and minimise the sum of all majorisers."""
-        return self._moved(W, add_batch(state, latest, self.forgetting, self.fade))
+        return self._moved(W, add_batch(state, latest, self.forgetting, self.fade, n_samples))
 
     def _positive(self, W: Array) -> Array:
         """Return W with positive entries, since multiplicative updates cannot change zeros."""
@@ -133,20 +159,28 @@ class Multiplicative:
         return moved, state
 
     def absorb(
-        self, W: Array, state: Majorisers, V: Any, codes: Codes, observed: Mask | None
+        self,
+        W: Array,
+        state: Majorisers,
+        V: Any,
+        codes: Codes,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
     ) -> Majorisers:
         """Return the majorisers after a batch."""
-        n = V.shape[1]
+        n, shares = V.shape[1], shares_of(sample_weight)
         up, down = self.loss.growth
         problem = make_divergence_problem(self.loss, V, W, observed)
-        neg, pos = problem.split_in_dictionary(codes.H)
-        slopes = self._penalty_slopes(codes.H)
+        neg, pos = problem.split_in_dictionary(codes.H, shares)
+        slopes = self._penalty_slopes(codes.H, shares)
         pos = pos + n * slopes.flat
         constant = (
-            float(np.mean(codes.loss))
+            total(codes.loss, shares) / n
             - (self._potential(pos, W, up + 1.0) - self._potential(neg, W, 1.0 - down)) / n
         )
-        counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade)
+        counts = batch_share(
+            state.weight, state.n_samples, n, self.forgetting, self.fade, mean_of(sample_weight)
+        )
         keep, share = W.dtype.type(1.0 - counts.share), W.dtype.type(counts.share / n)
         return Majorisers(
             keep * state.neg + share * (neg * W**down if down else neg),
@@ -186,7 +220,7 @@ class Multiplicative:
         neg = self._potential(state.neg * W**-down, W, 1.0 - down)
         return float(pos - neg + 0.5 * np.vdot(state.square * W, W) + state.constant)
 
-    def _penalty_slopes(self, H: Array) -> PenaltySlopes:
+    def _penalty_slopes(self, H: Array, shares: Array | None) -> PenaltySlopes:
         if not (self.code_l1 or self.code_l2):
             zeros = np.zeros(len(H), H.dtype)
             return PenaltySlopes(zeros, zeros, zeros)
@@ -195,7 +229,7 @@ class Multiplicative:
                 "constraint must be an l1 ball, an l2 ball or a simplex if the codes are "
                 f"penalised, got {self.constraint!r}. Use one of these."
             )
-        return penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
+        return penalty_slopes(H, self.constraint, self.code_l1, self.code_l2, shares)
 
     def _potential(self, slope: Array, W: Array, exponent: float) -> float:
         """Return the antiderivative of the power of W with this slope at W.

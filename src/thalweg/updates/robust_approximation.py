@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import cos, pi
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg import _native
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.squared_l2 import SquaredL2
 from thalweg.encoders import Codes
-from thalweg.encoders.divergence_problem import DivergenceProblem
+from thalweg.encoders.divergence_problem import DivergenceProblem, dense_problem
+from thalweg.encoders.entry_weights import are_weights
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.simplex import Simplex
@@ -29,6 +30,9 @@ _THETA_HALVING_WINDOWS = 100.0
 # Exponents of the beta-divergences that have a name of their own.
 _EXPONENTS = {"squared-l2": 2.0, "kl": 1.0, "itakura-saito": 0.0}
 
+# Fields of a buffer with a column, or an entry, for each sample.
+_SAMPLES = ("V", "H", "cost", "weights", "sizes")
+
 
 class Buffer(NamedTuple):
     """The latest samples with their codes, and the state of the gradient steps.
@@ -41,6 +45,10 @@ class Buffer(NamedTuple):
         Their codes.
     cost : array of shape (L,)
         Their penalties of codes and outliers.
+    weights : array of shape (F, L)
+        Weights of the entries, with those of the samples; no columns if all are 1.
+    sizes : array of shape (L,)
+        Weights of the samples; empty if all are 1.
     bound : array of shape ()
         Largest norm of a gradient so far: M of [R].
     seed : array of shape (1,)
@@ -61,6 +69,8 @@ class Buffer(NamedTuple):
     V: Array
     H: Array
     cost: Array
+    weights: Array
+    sizes: Array
     bound: Array
     seed: NDArray[np.uint64]
     n_windows: Array
@@ -135,51 +145,87 @@ class RobustApproximation:
         zero = np.zeros(())
         V, H = np.empty((0, F), W.dtype).T, np.empty((0, K), W.dtype).T
         seed = np.array([self.seed], np.uint64)
-        return Buffer(V, H, np.empty(0, W.dtype), zero, seed, zero, zero)
+        none = np.empty(0, W.dtype)
+        return Buffer(V, H, none, V, none, zero, seed, zero, zero)
 
     def step(
-        self, W: Array, state: Buffer, V: Array, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        state: Buffer,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> tuple[Array, Buffer]:
         """Add a batch as one window, and move to the average of the steps."""
         if V.shape[1] == 0:
             return W, state
-        return self.minimise(W, self.absorb(state, V, codes, observed))
+        return self.minimise(W, self.absorb(state, V, codes, observed, sample_weight))
 
-    def absorb(self, state: Buffer, V: Array, codes: Codes, observed: Mask | None = None) -> Buffer:
+    def absorb(
+        self,
+        state: Buffer,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
+    ) -> Buffer:
         """Return the buffer after a batch, without its oldest samples."""
-        clean = (V - codes.R).T
+        clean = V - codes.R
         if observed is not None:
-            clean = np.where(observed.T, clean, clean.dtype.type(np.nan))
-        return state._replace(
-            V=_latest([state.V.T, clean], self.buffer_size).T,
-            H=_latest([state.H.T, codes.H.T], self.buffer_size).T,
-            cost=_latest([state.cost, codes.cost], self.buffer_size),
-            n_windows=np.asarray(state.n_windows + 1.0),
-            n_samples=np.asarray(state.n_samples + float(V.shape[1])),
+            clean = np.where(observed, clean, clean.dtype.type(np.nan))
+        weights, sizes = _weights_of(V, observed, sample_weight)
+        batch = state._replace(
+            V=clean,
+            H=codes.H,
+            cost=codes.cost,
+            weights=weights,
+            sizes=sizes,
+            n_samples=np.asarray(float(V.shape[1])),
         )
+        return self._joined(state, batch)
 
-    def summarise(self, W: Array, V: Array, codes: Codes, observed: Mask | None = None) -> Buffer:
-        """Return the buffer of the latest samples of a block."""
-        return self.absorb(self.init(W), V, codes, observed)
-
-    def take_in(self, W: Array, state: Buffer, latest: Buffer) -> tuple[Array, Buffer]:
-        """Add a window by its own buffer, and move to the average of the steps."""
+    def _joined(self, state: Buffer, latest: Buffer) -> Buffer:
+        """Return the latest samples of two buffers."""
         size = self.buffer_size
-        state = state._replace(
-            V=_latest([state.V.T, latest.V.T], size).T,
-            H=_latest([state.H.T, latest.H.T], size).T,
-            cost=_latest([state.cost, latest.cost], size),
+        if latest.sizes.size or state.sizes.size:
+            state, latest = _with_weights(state), _with_weights(latest)
+        parts: dict[str, Any] = {
+            name: _latest([getattr(one, name).T for one in (state, latest)], size).T
+            for name in _SAMPLES
+        }
+        return state._replace(
+            **parts,
             n_windows=np.asarray(state.n_windows + 1.0),
             n_samples=np.asarray(state.n_samples + latest.n_samples),
         )
-        return self.minimise(W, state)
+
+    def summarise(
+        self,
+        W: Array,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
+    ) -> Buffer:
+        """Return the buffer of the latest samples of a block."""
+        return self.absorb(self.init(W), V, codes, observed, sample_weight)
+
+    def take_in(
+        self, W: Array, state: Buffer, latest: Buffer, n_samples: int | None = None
+    ) -> tuple[Array, Buffer]:
+        """Add a window by its own buffer, and move to the average of the steps."""
+        return self.minimise(W, self._joined(state, latest))
 
     def minimise(self, W: Array, state: Buffer) -> tuple[Array, Buffer]:
         """Return the average of the steps from W, and the state after them: [R] Algorithm 2."""
         average, seed = np.array(W.T, order="C"), state.seed.copy()
         _, bound = _native.robust_approximation(
-            np.ascontiguousarray(state.V.T),
-            np.ascontiguousarray(state.H.T),
+            (
+                np.ascontiguousarray(state.V.T),
+                np.ascontiguousarray(state.H.T),
+                np.ascontiguousarray(state.weights.T) if state.weights.size else None,
+            ),
             average,
             seed,
             float(state.bound),
@@ -206,10 +252,14 @@ class RobustApproximation:
         """Return the buffer of the latest samples of all states, equally many of each."""
         size = self.buffer_size
         each = None if size is None else max(1, size // len(states))
+        if any(s.sizes.size for s in states):
+            states = [_with_weights(s) for s in states]
+        parts: dict[str, Any] = {
+            name: _latest([_latest([getattr(s, name).T], each) for s in states], size).T
+            for name in _SAMPLES
+        }
         return states[0]._replace(
-            V=_latest([_latest([s.V.T], each) for s in states], size).T,
-            H=_latest([_latest([s.H.T], each) for s in states], size).T,
-            cost=_latest([_latest([s.cost], each) for s in states], size),
+            **parts,
             bound=np.asarray(max(s.bound for s in states)),
             n_windows=np.asarray(sum(s.n_windows for s in states)),
             n_samples=np.asarray(sum(s.n_samples for s in states)),
@@ -222,9 +272,14 @@ class RobustApproximation:
             return float(penalty)
         observed = ~np.isnan(state.V)
         V = np.where(observed, state.V, W.dtype.type(0))
-        problem = DivergenceProblem(self.loss, V, W, None if observed.all() else observed)
-        losses = problem.value(problem.model(state.H), state.H) + state.cost
-        return float(losses.mean() + penalty)
+        seen: Any = None if observed.all() else observed
+        if state.sizes.size == 0:
+            problem = DivergenceProblem(self.loss, V, W, seen)
+            losses = problem.value(problem.model(state.H), state.H) + state.cost
+            return float(losses.mean() + penalty)
+        problem = dense_problem(self.loss, V, W, state.weights * observed)
+        losses = problem.value(problem.model(state.H), state.H) + state.cost * state.sizes
+        return float(losses.sum() / state.sizes.sum() + penalty)
 
 
 def step_factor(window: int, horizon: int | None) -> float:
@@ -263,3 +318,21 @@ def _exponent(loss: Divergence) -> float:
             f"{loss!r}. OnlineNMF accepts other losses."
         )
     return float(exponent)
+
+
+def _weights_of(
+    V: Array, observed: Observed | None, sample_weight: Array | None
+) -> tuple[Array, Array]:
+    """Return the weights of all entries and of the samples; none if all are 1."""
+    if sample_weight is None and not are_weights(observed):
+        return np.empty((0, len(V)), V.dtype).T, np.empty(0, V.dtype)
+    sizes = np.ones(V.shape[1]) if sample_weight is None else sample_weight
+    entries: Any = observed if are_weights(observed) else np.ones_like(V)
+    return (sizes * entries).astype(V.dtype), sizes.astype(V.dtype)
+
+
+def _with_weights(state: Buffer) -> Buffer:
+    """Return a buffer with weights of 1 if it has none."""
+    if state.sizes.size:
+        return state
+    return state._replace(weights=np.ones_like(state.V), sizes=np.ones_like(state.cost))

@@ -8,23 +8,29 @@ import numpy as np
 from scipy import sparse
 
 from thalweg import _native
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.encoders import Codes
 from thalweg.encoders.columns import times
-from thalweg.encoders.divergence_problem import DivergenceProblem
+from thalweg.encoders.divergence_problem import DivergenceProblem, weighted_codes
+from thalweg.encoders.entry_weights import WeightedLoss
 from thalweg.encoders.sparse_divergence_problem import make_divergence_problem
 from thalweg.encoders.squared_l2_problem import SquaredL2Problem, column_energies
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers.block_coordinate import BlockCoordinate
+from thalweg.updates._feature_matrices import times_grams
 from thalweg.updates._nonnegative_rows import minimise_rows
 from thalweg.updates._running_means import (
     add_batch,
     averaged,
     batch_share,
+    code_squares,
+    mean_of,
     merge_means,
+    shares_of,
+    total,
     without_forgetting,
 )
 from thalweg.updates.atom_replacement import replace_dead_atoms
@@ -98,12 +104,18 @@ class SecondOrderSurrogate:
         return Statistics(A, np.zeros((K, F), W.dtype).T, zero, zero, zero)
 
     def step(
-        self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        state: Statistics,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> tuple[Array, Statistics]:
         """Add a batch to the statistics, minimise the quadratic from W, replace dead atoms."""
         if V.shape[1] == 0:
             return W, state
-        state = self.absorb(W, state, V, codes, observed)
+        state = self.absorb(W, state, V, codes, observed, sample_weight)
         W, state = self.minimise(W, state)
         return replace_dead_atoms(W, state, V, codes, self.constraint, self.frozen)
 
@@ -113,29 +125,44 @@ class SecondOrderSurrogate:
         return True
 
     def summarise(
-        self, W: Array, V: Array, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> Statistics:
         """Return the statistics of a block of samples."""
-        return without_forgetting(self).absorb(W, self.init(W), V, codes, observed)
+        return without_forgetting(self).absorb(W, self.init(W), V, codes, observed, sample_weight)
 
-    def take_in(self, W: Array, state: Statistics, latest: Statistics) -> tuple[Array, Statistics]:
+    def take_in(
+        self, W: Array, state: Statistics, latest: Statistics, n_samples: int | None = None
+    ) -> tuple[Array, Statistics]:
         """Add the statistics of a batch, and minimise the quadratic from W."""
-        return self.minimise(W, add_batch(state, latest, self.forgetting, self.fade))
+        return self.minimise(W, add_batch(state, latest, self.forgetting, self.fade, n_samples))
 
     def absorb(
-        self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None
+        self,
+        W: Array,
+        state: Statistics,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None,
+        sample_weight: Array | None = None,
     ) -> Statistics:
         """Return the statistics after a batch."""
-        H, n = codes.H, V.shape[1]
+        n, weight = V.shape[1], mean_of(sample_weight)
         problem = make_divergence_problem(self.loss, V, W, observed)
-        counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade)
-        if isinstance(problem, SquaredL2Problem) and not sparse.issparse(V):
-            A, B, energy = averaged(state, V, None, H, counts.share)
+        counts = batch_share(state.weight, state.n_samples, n, self.forgetting, self.fade, weight)
+        shares = shares_of(sample_weight)
+        plain = shares is None and state.A.ndim == 2 and not sparse.issparse(V)
+        if plain and isinstance(problem, SquaredL2Problem):
+            A, B, energy = averaged(state, V, None, codes.H, counts.share)
             constant = 0.5 * energy + float(np.mean(codes.cost))
         else:
-            A, B, constant = self._averaged(problem, state, codes, counts.share)
+            A, B, constant = self._averaged(problem, state, codes, counts.share, shares)
         if self._rescales() and (self.code_l1 or self.code_l2):
-            slopes = penalty_slopes(H, self.constraint, self.code_l1, self.code_l2)
+            slopes = penalty_slopes(codes.H, self.constraint, self.code_l1, self.code_l2, shares)
             # The Hessian of (sum of F terms)^2 / 2 is at most F times the identity.
             spread = len(W) * self.constraint.price[0] * slopes.shared  # type: ignore[attr-defined]
             B += W.dtype.type(counts.share) * (spread * W - slopes.flat - slopes.shared)
@@ -145,28 +172,35 @@ class SecondOrderSurrogate:
         return Statistics(A, B, mean, counts.weight, counts.n_samples)
 
     def _averaged(
-        self, problem: DivergenceProblem, state: Statistics, codes: Codes, weight: float
+        self,
+        problem: DivergenceProblem,
+        state: Statistics,
+        codes: Codes,
+        weight: float,
+        shares: Array | None,
     ) -> tuple[Array, Array, float]:
         """Return the means A and B with a batch of this weight, and the constant of the batch."""
-        H, V, dtype, shared = codes.H, problem.V, problem.W.dtype, state.A.ndim == 2
+        H, V, dtype = codes.H, problem.V, problem.W.dtype
+        has_weights = isinstance(problem.loss, WeightedLoss)
+        shared = state.A.ndim == 2 and not (has_weights and self._rescales())
         if isinstance(problem, SquaredL2Problem):
             curve, linear = np.ones((1, 1), dtype), V
-            constant = float(np.mean(0.5 * column_energies(V) + codes.cost))
+            constant = total(0.5 * column_energies(V) + codes.cost, shares) / V.shape[1]
         else:
-            curve, linear, constant = self._model(problem, codes, shared)
+            curve, linear, constant = self._model(problem, codes, shared, shares)
         keep, share = dtype.type(1.0 - weight), dtype.type(weight / V.shape[1])
         rows = np.ascontiguousarray(H.T)
         if shared:
-            A: Array = keep * state.A + (share * curve * H) @ rows
+            A: Array = keep * state.A + (share * curve * weighted_codes(H, shares)) @ rows
         else:
-            curve = np.ascontiguousarray(np.broadcast_to(curve, V.shape))
-            A = state.A.copy()
-            _native.weighted_grams(curve, rows, float(keep), float(share), A)
+            curve = np.broadcast_to(curve, V.shape)
+            A = code_squares(state.A, H, curve, shares, float(keep), float(share))
+        rows = rows if shares is None else rows * shares.astype(H.dtype)[:, None]
         B = (keep * state.B.T + share * times(linear, rows).T).T  # column-major, as W
         return A, B, constant
 
     def _model(
-        self, problem: DivergenceProblem, codes: Codes, shared: bool
+        self, problem: DivergenceProblem, codes: Codes, shared: bool, shares: Array | None
     ) -> tuple[Array, Array, float]:
         """Return curvature c, coefficients b and mean constant of c p^2 / 2 - b p.
 
@@ -177,8 +211,9 @@ class SecondOrderSurrogate:
         slope = problem.grad(near)
         curve = self._curvature(problem.curvature(near, _MAX_WEIGHT, filled=shared))
         linear = curve * P - slope
-        offset = float(np.vdot(linear, P) - 0.5 * np.vdot((linear + slope), P)) / P.shape[1]
-        return curve, linear, float(np.mean(codes.loss)) + offset
+        weighted = weighted_codes(P, shares)
+        offset = float(np.vdot(linear, weighted) - 0.5 * np.vdot((linear + slope), weighted))
+        return curve, linear, (total(codes.loss, shares) + offset) / P.shape[1]
 
     def minimise(self, W: Array, state: Statistics) -> tuple[Array, Statistics]:
         """Return the dictionary after a descent from W, and the rescaled statistics."""
@@ -203,8 +238,7 @@ class SecondOrderSurrogate:
 
     def objective(self, W: Array, state: Statistics) -> float:
         """Return the mean of the quadratic models at W."""
-        product = W @ state.A if state.A.ndim == 2 else np.einsum("fkl,fl->fk", state.A, W)
-        quadratic = 0.5 * np.vdot(product, W) - np.vdot(W, state.B) + state.constant
+        quadratic = 0.5 * np.vdot(times_grams(W, state.A), W) - np.vdot(W, state.B) + state.constant
         return float(quadratic)
 
     def _rescales(self) -> bool:

@@ -6,17 +6,22 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.divergences import Divergence
 from thalweg.divergences.kl import KL
 from thalweg.divergences.l1 import L1
 from thalweg.divergences.l2 import L2
 from thalweg.encoders import Codes
-from thalweg.encoders.divergence_problem import DivergenceProblem
+from thalweg.encoders.divergence_problem import (
+    DivergenceProblem,
+    dense_problem,
+    weighted_codes,
+)
+from thalweg.encoders.entry_weights import WeightedLoss
 from thalweg.errors import ParameterError
 from thalweg.prox import Prox
 from thalweg.prox.simplex import Simplex
-from thalweg.updates._running_means import add_batch, merge_means
+from thalweg.updates._running_means import add_batch, mean_of, merge_means, shares_of, total
 
 __all__ = ["Scales", "Slopes", "Subgradient", "project_rows"]
 
@@ -166,27 +171,46 @@ class Subgradient:
         return Scales(np.zeros(len(W), W.dtype), zero, zero, zero)
 
     def step(
-        self, W: Array, state: Scales, V: Array, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        state: Scales,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> tuple[Array, Scales]:
         """Take a step against the subgradient of a batch."""
         if V.shape[1] == 0:
             return W, state
-        return self.take_in(W, state, self.summarise(W, V, codes, observed))
+        return self.take_in(
+            W, state, self.summarise(W, V, codes, observed, sample_weight), V.shape[1]
+        )
 
-    def summarise(self, W: Array, V: Array, codes: Codes, observed: Mask | None = None) -> Slopes:
+    def summarise(
+        self,
+        W: Array,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
+    ) -> Slopes:
         """Return the subgradient and the curvature of a block of samples."""
         n = V.shape[1]
-        problem = DivergenceProblem(self.loss, V, W, observed)
-        P = problem.model(codes.H)
-        G = problem.grad(P) @ codes.H.T / W.dtype.type(n)  # Danskin's theorem
-        expected, actual = (_trace(c, codes.H) for c in _curvatures(problem, P, codes.H))
-        count = np.asarray(float(n))
-        return Slopes(G, expected, actual, np.asarray(np.mean(codes.loss)), count, count)
+        shares = shares_of(sample_weight)
+        problem = dense_problem(self.loss, V, W, observed)
+        P, H = problem.model(codes.H), weighted_codes(codes.H, shares)
+        G = problem.grad(P) @ H.T / W.dtype.type(n)  # Danskin's theorem
+        expected, actual = (_trace(c, codes.H * H) for c in _curvatures(problem, P, codes.H))
+        count = np.asarray(n * mean_of(sample_weight))
+        loss = np.asarray(total(codes.loss, shares) / n)
+        return Slopes(G, expected, actual, loss, count, count)
 
-    def take_in(self, W: Array, state: Scales, latest: Slopes) -> tuple[Array, Scales]:
+    def take_in(
+        self, W: Array, state: Scales, latest: Slopes, n_samples: int | None = None
+    ) -> tuple[Array, Scales]:
         """Take a step against a subgradient, in units of the mean curvature so far."""
         own = Scales(latest.expected, latest.objective, latest.weight, latest.n_samples)
-        state = add_batch(state, own, self.forgetting, self.fade)
+        state = add_batch(state, own, self.forgetting, self.fade, n_samples)
         if self.absolute:
             moved = W - W.dtype.type(self._eta(state)) * latest.G
             return self.inside(moved, W[:, : self.frozen]), state  # [D] (11), as printed
@@ -254,7 +278,7 @@ def _curvatures(problem: DivergenceProblem, P: Array, H: Array) -> tuple[Array, 
     at the data is 0 for zero counts and arbitrary for outliers. For norms, which have a kink at an
     exact fit, both are the curvature at the mean residual.
     """
-    if isinstance(problem.loss, (L1, L2)):
+    if isinstance(_plain(problem.loss), (L1, L2)):
         c = _at_mean_residual(problem, P, H)
         return c, c
     near = np.maximum(P, P.dtype.type(_MIN_MODEL_SHARE) * P.mean(axis=1, keepdims=True))
@@ -266,12 +290,16 @@ def _curvatures(problem: DivergenceProblem, P: Array, H: Array) -> tuple[Array, 
 def _at_mean_residual(problem: DivergenceProblem, P: Array, H: Array) -> Array:
     """Return the inverse of the mean residual of a norm over a batch, 0 at missing entries."""
     observed = np.ones(P.shape, np.bool_) if problem.observed is None else problem.observed
-    count = observed.sum() if isinstance(problem.loss, L1) else observed.any(axis=0).sum()
-    total = float(problem.value(P, H).sum())
-    return observed * P.dtype.type(count / total if total > 0.0 else 0.0)
+    count = observed.sum() if isinstance(_plain(problem.loss), L1) else observed.any(axis=0).sum()
+    value = float(problem.value(P, H).sum())
+    return problem.entry_weights() * P.dtype.type(count / value if value > 0.0 else 0.0)
 
 
-def _trace(c: Array, H: Array) -> Array:
+def _plain(loss: Divergence) -> Divergence:
+    return loss.loss if isinstance(loss, WeightedLoss) else loss
+
+
+def _trace(c: Array, squares: Array) -> Array:
     """Return the mean of c |h|^2 for each row of W: the trace of the Hessian in that row."""
-    trace: Array = c @ (np.einsum("kb,kb->b", H, H) / H.dtype.type(H.shape[1]))
+    trace: Array = c @ (squares.sum(axis=0) / squares.dtype.type(squares.shape[1]))
     return trace

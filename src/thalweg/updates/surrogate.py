@@ -6,18 +6,24 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from thalweg._typing import Array, Mask
+from thalweg._typing import Array, Observed
 from thalweg.encoders import Codes
+from thalweg.encoders.divergence_problem import weighted_codes
+from thalweg.encoders.entry_weights import are_weights
 from thalweg.prox import Prox
 from thalweg.prox.l2_ball import L2Ball
 from thalweg.solvers import MatrixSolver
 from thalweg.solvers.block_coordinate import BlockCoordinate
+from thalweg.updates._feature_matrices import times_grams
 from thalweg.updates._running_means import (
     add_batch,
     averaged,
     batch_share,
     dead_atoms,
+    mean_of,
     merge_means,
+    shares_of,
+    weighted_means,
     without_forgetting,
 )
 from thalweg.updates.atom_replacement import replace_dead_atoms
@@ -30,10 +36,10 @@ class Statistics(NamedTuple):
 
     Attributes
     ----------
-    A : array of shape (K, K)
-        Mean of h h'.
+    A : array of shape (K, K) or (F, K, K)
+        Mean of h h'; of w h h' for each feature, once entries have weights w.
     B : array of shape (F, K)
-        Mean of (v - r) h'.
+        Mean of (v - r) h', or of w (v - r) h'.
     constant : array of shape ()
         Mean of the terms that do not depend on W: |v - r|^2/2 + g(r) + omega(h).
     weight : array of shape ()
@@ -110,27 +116,48 @@ class Surrogate:
         zero = np.zeros(())
         return Statistics(np.zeros((K, K), W.dtype), np.zeros((K, F), W.dtype).T, zero, zero, zero)
 
-    def absorb(self, state: Statistics, V: Array, codes: Codes) -> Statistics:
+    def absorb(
+        self,
+        state: Statistics,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
+    ) -> Statistics:
         """Return the statistics after a batch."""
         H, n = codes.H, V.shape[1]
         if n == 0:
             return state
+        mean_weight = 1.0 if sample_weight is None else mean_of(sample_weight)
         share, total, n_samples = batch_share(
-            state.weight, state.n_samples, n, self.forgetting, self.fade
+            state.weight, state.n_samples, n, self.forgetting, self.fade, mean_weight
         )
-        A, B, square = averaged(state, V, codes.R, H, share)
-        constant = 0.5 * square + codes.cost.sum() / n
-        mean = np.asarray((1.0 - share) * state.constant + share * constant)
+        by_entry = state.A.ndim == 3 or (observed is not None and are_weights(observed))
+        if sample_weight is None and not by_entry:
+            A, B, square = averaged(state, V, codes.R, H, share)
+            cost = codes.cost.sum()
+        else:
+            shares = shares_of(sample_weight)
+            A, B, square = weighted_means(state, V - codes.R, H, share, observed, shares)
+            cost = weighted_codes(codes.cost, shares).sum()
+        mean = np.asarray((1.0 - share) * state.constant + share * (0.5 * square + cost / n))
         return Statistics(A, B, mean, total, n_samples)
 
     def step(
-        self, W: Array, state: Statistics, V: Array, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        state: Statistics,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> tuple[Array, Statistics]:
         """Add a batch to the statistics, minimise the surrogate from W, and replace dead atoms.
 
-        ``observed`` is not needed, since V - R equals W H at missing entries.
+        A mask is not needed, since V - R equals W H at missing entries. With weights of entries,
+        missing ones have none, and each feature has a matrix A of its own.
         """
-        state = self.absorb(state, V, codes)
+        state = self.absorb(state, V, codes, observed, sample_weight)
         W = self.minimise(W, state)
         if not self.replaces_dead_atoms or not dead_atoms(state, self.frozen):
             return W, state
@@ -142,19 +169,26 @@ class Surrogate:
         return self.replace_unused and self.l1 == 0.0
 
     def summarise(
-        self, W: Array, V: Array, codes: Codes, observed: Mask | None = None
+        self,
+        W: Array,
+        V: Array,
+        codes: Codes,
+        observed: Observed | None = None,
+        sample_weight: Array | None = None,
     ) -> Statistics:
         """Return the statistics of a block of samples."""
-        return without_forgetting(self).absorb(self.init(W), V, codes)
+        return without_forgetting(self).absorb(self.init(W), V, codes, observed, sample_weight)
 
-    def take_in(self, W: Array, state: Statistics, latest: Statistics) -> tuple[Array, Statistics]:
+    def take_in(
+        self, W: Array, state: Statistics, latest: Statistics, n_samples: int | None = None
+    ) -> tuple[Array, Statistics]:
         """Add the statistics of a batch, and minimise the surrogate from W."""
-        state = add_batch(state, latest, self.forgetting, self.fade)
+        state = add_batch(state, latest, self.forgetting, self.fade, n_samples)
         return self.minimise(W, state), state
 
     def minimise(self, W: Array, state: Statistics) -> Array:
         """Return the minimiser of the surrogate, starting from W."""
-        A = state.A + self.l2 * np.eye(len(state.A), dtype=W.dtype) if self.l2 else state.A
+        A = state.A + self.l2 * np.eye(W.shape[1], dtype=W.dtype) if self.l2 else state.A
         B = state.B - W.dtype.type(self.l1) if self.l1 else state.B
         free = np.arange(W.shape[1]) >= self.frozen
         W, _ = self.solver.solve(A, B, W, self.constraint, free, float(state.constant))
@@ -166,5 +200,6 @@ class Surrogate:
 
     def objective(self, W: Array, state: Statistics) -> float:
         """Return the surrogate [O] (11) at W, including the penalty of W."""
-        quadratic = 0.5 * np.vdot(W @ state.A, W) - np.vdot(W, state.B) + state.constant
+        product = W @ state.A if state.A.ndim == 2 else times_grams(W, state.A)
+        quadratic = 0.5 * np.vdot(product, W) - np.vdot(W, state.B) + state.constant
         return float(quadratic + self.l1 * W.sum() + 0.5 * self.l2 * np.vdot(W, W))

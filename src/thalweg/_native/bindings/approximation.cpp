@@ -1,5 +1,6 @@
 #include "kernels/approximation.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
@@ -18,18 +19,26 @@ constexpr const char* approximation_doc =
     "\n\nsets is an ElasticNetSet, or a tuple of lower and upper bounds of the shape of W. The "
     "state seed moves on. Return the number of steps and the largest norm of a gradient so far.";
 
+/// V, H and the weights of the entries, or None.
 template <class T>
-std::pair<Index, double> approximate(const Array2<const T>& V, const Array2<const T>& H,
-                                     const Array2<T>& W, const Seed& seed, double gradient_bound,
+using Samples = std::tuple<Array2<const T>, Array2<const T>, std::optional<Array2<const T>>>;
+
+template <class T>
+std::pair<Index, double> approximate(const Samples<T>& samples, const Array2<T>& W,
+                                     const Seed& seed, double gradient_bound,
                                      const AtomSets<T>& sets,
                                      const ApproximationSettings& settings) {
+    const auto& [V, H, weights] = samples;
+    require_shapes(!weights || (weights->shape(0) == V.shape(0) && weights->shape(1) == V.shape(1)),
+                   "weights must have the shape of V.");
+    const Matrix<const T> each = weights ? view(*weights) : Matrix<const T>();
     require_shapes(V.shape(0) >= 1 && H.shape(0) == V.shape(0) && W.shape(0) == H.shape(1) &&
                        W.shape(1) == V.shape(1) && seed.shape(0) == 1 && settings.frozen >= 0,
                    "V (n, F), H (n, K), W (K, F) and seed (1,) must fit, with n >= 1.");
     ApproximationState state{seed.data()[0], gradient_bound};
     const Index steps = on_target([&]<class Target>() {
-        return ApproximationKernels<Target, T>::robust_approximation({view(V), view(H)}, view(W),
-                                                                     state, sets, settings);
+        return ApproximationKernels<Target, T>::robust_approximation(
+            {view(V), view(H), each}, view(W), state, sets, settings);
     });
     seed.data()[0] = state.seed;
     return {steps, state.gradient_bound};
@@ -39,25 +48,25 @@ template <class T>
 void bind(nb::module_& m) {
     m.def(
         "robust_approximation",
-        [](Array2<const T> V, Array2<const T> H, Array2<T> W, Seed seed, double gradient_bound,
+        [](const Samples<T>& samples, Array2<T> W, Seed seed, double gradient_bound,
            const ElasticNetSet& sets, const ApproximationSettings& settings) {
-            return approximate<T>(V, H, W, seed, gradient_bound, {sets}, settings);
+            return approximate<T>(samples, W, seed, gradient_bound, {sets}, settings);
         },
-        exact("V"), exact("H"), exact("W"), exact("seed"), "gradient_bound"_a, "sets"_a,
-        "settings"_a, Released(), approximation_doc);
+        exact("samples"), exact("W"), exact("seed"), "gradient_bound"_a, "sets"_a, "settings"_a,
+        Released(), approximation_doc);
     m.def(
         "robust_approximation",
-        [](Array2<const T> V, Array2<const T> H, Array2<T> W, Seed seed, double gradient_bound,
+        [](const Samples<T>& samples, Array2<T> W, Seed seed, double gradient_bound,
            const std::tuple<Array2<const T>, Array2<const T>>& sets,
            const ApproximationSettings& settings) {
             const auto& [lower, upper] = sets;
             require_shapes(lower.shape(0) == W.shape(0) && lower.shape(1) == W.shape(1) &&
                                upper.shape(0) == W.shape(0) && upper.shape(1) == W.shape(1),
                            "lower and upper must have the shape of W.");
-            return approximate<T>(V, H, W, seed, gradient_bound, {{}, view(lower), view(upper)},
+            return approximate<T>(samples, W, seed, gradient_bound, {{}, view(lower), view(upper)},
                                   settings);
         },
-        exact("V"), exact("H"), exact("W"), exact("seed"), "gradient_bound"_a, exact("sets"),
+        exact("samples"), exact("W"), exact("seed"), "gradient_bound"_a, exact("sets"),
         "settings"_a, Released(), approximation_doc);
     m.def(
         "project_elastic_net",

@@ -47,9 +47,10 @@ void bind_settings(nb::module_& m) {
 }
 
 template <class T>
-void alternate(Array2<const T> V, std::optional<Array2<const bool>> observed, Array2<const T> W,
-               const GramTuple& gram, const L1Penalty& outliers,
-               const AlternationSettings& settings, const CodeTuple<T>& codes) {
+void alternate(Array2<const T> V, std::optional<Array2<const bool>> observed,
+               std::optional<Array2<const T>> scales, Array2<const T> W, const GramTuple& gram,
+               const L1Penalty& outliers, const AlternationSettings& settings,
+               const CodeTuple<T>& codes) {
     const size_t n = V.shape(0), F = V.shape(1), K = W.shape(0);
     const auto& [H, R, loss, cost, solved] = codes;
     require_shapes(W.shape(1) == F && H.shape(0) == n && H.shape(1) == K && R.shape(0) == n &&
@@ -58,23 +59,28 @@ void alternate(Array2<const T> V, std::optional<Array2<const bool>> observed, Ar
                    "V and R (n, F), W (K, F), H (n, K), loss, cost and solved (n,) must fit.");
     require_shapes(!observed || (observed->shape(0) == n && observed->shape(1) == F),
                    "observed must have the shape of V.");
+    require_shapes(!scales || (scales->shape(0) == n && scales->shape(1) == F),
+                   "scales must have the shape of V.");
     const Matrix<const bool> mask = observed ? view(*observed) : Matrix<const bool>();
+    const Matrix<const T> roots = scales ? view(*scales) : Matrix<const T>();
     const GramMatrices grams = view(gram, n, K);
     on_target([&]<class Target>() {
         RobustCodeKernels<Target, T>::alternate_l1(
-            {view(V), mask, view(W), grams, outliers, settings},
+            {view(V), mask, roots, view(W), grams, outliers, settings},
             {view(H), view(R), view(loss), view(cost), view(solved)});
     });
 }
 
 template <class T>
 void bind(nb::module_& m) {
-    m.def("alternate_l1", &alternate<T>, exact("V"), exact("observed").none(), exact("W"),
-          exact("gram"), "outliers"_a, "settings"_a, exact("codes"), Released(),
-          "Alternate between the outliers r of each row v of V and its codes h >= 0, to lower\n"
-          "|v - W'h - r|^2/2 + weight |r|_1 + l1 sum(h) + l2 |h|^2/2.\n\n"
-          "codes is (H, R, loss, cost, solved); gram is (G, inverse, trusted, place) with\n"
-          "relaxation * l2 on the diagonals. V is 0 at missing entries.");
+    m.def(
+        "alternate_l1", &alternate<T>, exact("V"), exact("observed").none(), exact("scales").none(),
+        exact("W"), exact("gram"), "outliers"_a, "settings"_a, exact("codes"), Released(),
+        "Alternate between the outliers r of each row v of V and its codes h >= 0, to lower\n"
+        "|v - W'h - r|^2/2 + weight |r|_1 + l1 sum(h) + l2 |h|^2/2.\n\n"
+        "codes is (H, R, loss, cost, solved); gram is (G, inverse, trusted, place) with\n"
+        "relaxation * l2 on the diagonals. V is 0 at missing entries. With scales s, the model is\n"
+        "s W'h, and R is in the same units.");
     m.def(
         "envelope_l1",
         [](Array2<const T> Z, const L1Penalty& penalty, Array2<T> E, Array1<T> values) {

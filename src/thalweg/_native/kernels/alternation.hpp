@@ -6,7 +6,7 @@
 
 #include "kernels/active_rows.hpp"
 #include "kernels/apply_inverses.hpp"
-#include "kernels/flags.hpp"
+#include "kernels/entry_scales.hpp"
 #include "kernels/nonnegative_quadratic.hpp"
 #include "kernels/robust_codes.hpp"
 #include "kernels/soft_threshold.hpp"
@@ -76,7 +76,7 @@ class Alternation {
         return buffer.matrix().rows_between(0, m);
     }
 
-    /// Set rounding errors of losses, which collinear columns of W enlarge, and shares of noise.
+    /// Set rounding errors of losses, which collinear columns enlarge, and shares of noise.
     void prepare() {
         constexpr auto eps = static_cast<double>(std::numeric_limits<T>::epsilon());
         const auto K = static_cast<double>(K_);
@@ -84,9 +84,8 @@ class Alternation {
             const Vector<const T> v = p_.V[begin_ + s];
             const double variance = K * eps * eps + p_.gram.rounding(begin_ + s);
             rounding_[s] = variance * static_cast<double>(dot(v, v));
-            const Index n_observed = p_.observed.rows > 0 ? count(p_.observed[begin_ + s]) : v.size;
-            noise_share_[s] =
-                settings_.noise_tol * K / larger(static_cast<double>(n_observed), 1.0);
+            const double n = observed_entries(p_.observed, p_.scales, begin_ + s, v.size);
+            noise_share_[s] = settings_.noise_tol * K / larger(n, 1.0);
             rows_.order[s] = s;
             rows_.settled[s] = false;
         }
@@ -114,18 +113,22 @@ class Alternation {
         fill(rows_.image, 0.0);
         fill(rows_.weight, std::numeric_limits<T>::infinity());
         fill(unconstrained_.matrix(), 1.0);
-        product<T>(Into::set, p_.V.rows_between(begin_, begin_ + n_), columns_, slope_);
+        const bool scaled = p_.scales.rows > 0;
+        for (Index s = 0; scaled && s < n_; ++s) {
+            copy(p_.V[begin_ + s], rows_.residual[s]);
+            scale_row(p_.scales, begin_ + s, rows_.residual[s]);
+        }
+        const Matrix<const T> v = p_.V.rows_between(begin_, begin_ + n_);
+        product<T>(Into::set, scaled ? Matrix<const T>(rows_.residual) : v, columns_, slope_);
         set_quadratics(n_, 1.0);
         for (Index i = 0; i < n_ * K_; ++i) rows_.passive.data[i] = unconstrained_[i] > 0.0;
         minimise(n_);
         for (Index s = 0; s < n_; ++s) set_image(s, s);
     }
 
-    /// Split v - W'h of m rows into noise and outliers.
-    ///
-    /// A step of the codes is limited by the weight, so that a small weight would need many steps
-    /// from a distant start: the weight comes down from the mean residual, by half each time. An
-    /// infinite weight is not set yet.
+    /// Split v - W'h of m rows into noise and outliers. A step of the codes is limited by the
+    /// weight, so that a small weight would need many steps from a distant start: the weight comes
+    /// down from the mean residual, by half each time. An infinite weight is not set yet.
     void split(Index m, bool last) {
         multiply_codes(m);
         const T target = static_cast<T>(p_.outliers.weight);
@@ -137,6 +140,7 @@ class Alternation {
                 const Vector<const bool> observed = p_.observed[t];
                 for (Index i = 0; i < z.size; ++i) z[i] = observed[i] ? z[i] : v[i];
             }
+            scale_row(p_.scales, t, z);
             T weight = target;
             if (!last) {
                 const T before = rows_.weight[s];
@@ -147,6 +151,7 @@ class Alternation {
             const SplitSums<T> sums =
                 split_l1<T>([&](auto at) THALWEG_INLINE_BODY { return at(v) - at(z); }, weight,
                             p_.outliers, z, codes_.R[t]);
+            scale_row(p_.scales, t, z);  // the slope is W (s e)
             rows_.weight[s] = weight;
             rows_.half_square[s] = static_cast<double>(sums.half_square);
             rows_.outlier_cost[s] = static_cast<double>(weight) * static_cast<double>(sums.modulus);
@@ -209,18 +214,16 @@ class Alternation {
         }
     }
 
-    /// Find the rows whose loss hardly fell as their codes changed; return how many are left.
-    ///
-    /// If the codes gain less than half of what noise_tol allows, the outliers stay as they are,
-    /// and the row is recorded. A decrease by rounding errors counts for nothing.
+    /// Find the rows whose loss hardly fell as their codes changed; return how many are left. If
+    /// the codes gain less than half of what noise_tol allows, the outliers stay as they are, and
+    /// the row is recorded. A decrease by rounding errors counts for nothing.
     Index check(Index m) {
         Index kept = 0;
         for (Index s = 0; s < m; ++s) {
             const Index t = rows_.order[s];
-            const double before =
-                rows_.half_square[s] + rows_.outlier_cost[s] + code_cost(rows_.old_h[s]);
-            const double decrease = code_decrease(s),
-                         noise = noise_share_[t] * rows_.half_square[s];
+            const double half = rows_.half_square[s];
+            const double before = half + rows_.outlier_cost[s] + code_cost(rows_.old_h[s]);
+            const double decrease = code_decrease(s), noise = noise_share_[t] * half;
             const bool low =
                 decrease <= share_of_codes * settings_.tol * before + noise + rounding_[t];
             // The loss at another weight is that of another problem.
@@ -273,11 +276,8 @@ class Alternation {
     /// Set the outliers of missing entries to v - W'h, at no cost.
     void explain_missing() {
         product<T>(Into::set, codes_.H.rows_between(begin_, begin_ + n_), p_.W, rows_.residual);
-        for (Index s = 0; s < n_; ++s) {
-            const Index t = begin_ + s;
-            for (Index i = 0; i < p_.V.cols; ++i)
-                if (!p_.observed(t, i)) codes_.R(t, i) += p_.V(t, i) - rows_.residual(s, i);
-        }
+        for (Index s = 0, t = begin_; s < n_; ++s, ++t)
+            add_missing<T>(p_.observed[t], p_.V[t], rows_.residual[s], codes_.R[t]);
     }
 
     const Problem& p_;

@@ -101,8 +101,8 @@ class Approximation {
             ++steps;
             const Vector<const T> h = samples_.H[sample];
             terms_.assign(h);
-            const double square =
-                sample_slope<T>(samples_.V[sample], terms_, W_, settings_.beta, e_);
+            double square = sample_slope<T>(samples_.V[sample], terms_, W_, settings_.beta, e_);
+            if (samples_.weights.rows > 0) square = weigh(samples_.weights[sample]);
             gradient_bound = larger(gradient_norm(square, h), gradient_bound);
             Motion motion;
             if (gradient_bound > 0.0) {
@@ -127,6 +127,15 @@ class Approximation {
     }
 
    private:
+    /// Multiply the slope by the weights of the entries; return its square.
+    double weigh(Vector<const T> weights) {
+        return double_sums<T, 1>(F_, [&](auto at, auto* sums) {
+            const auto entry = at(e_) * at(weights);
+            at.store(e_, entry);
+            sums[0] += widened(entry) * widened(entry);
+        })[0];
+    }
+
     bool penalised() const { return settings_.l1 > 0.0 || settings_.l2 > 0.0; }
 
     /// Norm of the gradient in the free atoms: e h' and the slope of the penalty.

@@ -29,6 +29,7 @@ template <class T>
 struct EncodedSamples {
     Matrix<const T> V;
     Matrix<const T> H;
+    Matrix<const T> weights;  // of all entries, or without rows if all are 1
 };
 
 /// State that one buffer hands to the next.

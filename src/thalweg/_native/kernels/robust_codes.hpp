@@ -23,6 +23,7 @@ struct RobustCodeKernels {
     struct Problem {
         Matrix<const T> V;            // (n, F)
         Matrix<const bool> observed;  // (n, F), or without rows if all entries are observed
+        Matrix<const T> scales;       // (n, F), roots of weights, or without rows if all are 1
         Matrix<const T> W;            // (K, F)
         GramMatrices gram;            // with relaxation * l2 on the diagonal
         L1Penalty outliers;
@@ -37,7 +38,8 @@ struct RobustCodeKernels {
     };
 
     /// Lower |v - W'h - r|^2/2 + weight |r|_1 + l1 sum(h) + l2 |h|^2/2 over h >= 0 and bounded r,
-    /// for each row v of V, by minimisation over r and over h in turns.
+    /// for each row v of V, by minimisation over r and over h in turns. With scales s, W'h is
+    /// replaced by s W'h, and V and R are in the same units.
     ///
     /// Without a warm start the codes start at the minimum without outliers, and the weight comes
     /// down from the mean residual. A row has converged when an alternation lowers its loss by at
