@@ -46,6 +46,9 @@ _EXTRAPOLATION, _LARGEST_EXTRAPOLATION = 1.7, 2.0
 # determine them, and if some of these are outliers, a small decrease says little about the distance
 # from the minimum. test: estimators/test_noise_per_feature.py
 _WEIGHTED_TOL_FACTOR = 0.1
+# One batch of so many estimates the noise scales of the features again, after the first ones. It
+# bounds the time; scales rest on many more batches.
+_SCALED_EVERY = 16
 # Iterations of encoding and estimating that find the first automatic weight.
 _WEIGHT_ITERATIONS = 3
 
@@ -220,6 +223,9 @@ class RobustLearner(OnlineLearner):
         if not self.model.per_feature or state.n_batches < _EARLY_BATCHES:
             return None
         counts, W, before = state.residual_counts, state.W, state.relative_scales
+        is_due = state.n_batches < 2 * _EARLY_BATCHES or state.n_batches % _SCALED_EVERY == 0
+        if before is not None and not is_due:
+            return before
         assert counts is not None
         return relative_scales(counts, W, state.statistics.A, before).astype(W.dtype)
 

@@ -4,9 +4,9 @@ from functools import lru_cache
 from math import erf, exp, log, pi, sqrt
 
 import numpy as np
+from scipy.special import erfinv
 
 from thalweg._typing import Array, Mask
-from thalweg.noise._feature_laws import first_positions
 from thalweg.noise._grid import in_bins
 from thalweg.noise.feature_scales import log_density, normal_median, shrunken_scales
 from thalweg.noise.leverage import LEAST_FREEDOM, leverages
@@ -17,8 +17,11 @@ __all__ = ["relative_scales"]
 # Residuals beyond this many scales are left out, as in the trackers. Safety margin: any value in
 # 2..3.5 gives the same scales, up to 3 %.
 _KEPT = 2.5
+# The iteration begins at this quantile of the absolute residuals. Safety margin: any quantile in
+# 0.25..0.45 tolerates outliers in half of the entries.
+_FIRST_QUANTILE = 0.35
 # Fixed-point steps from the low quantile. Safety margin: later ones change scales by less than 1 %.
-_STEPS = 4
+_STEPS = 3
 # Smallest scale, as a share of the typical one and of the typical ratio of scale and size, for
 # features without noise. Safety margin: any value in 1e-3..0.05 gives the same results.
 _SMALLEST_SCALE = 1.0 / 32.0
@@ -118,9 +121,9 @@ def _smallest(scales: Array, sizes: Array, known: Mask) -> Array:
 
 def _positions(counts: Array) -> Array:
     """Return log scales in bins from the first, as the least self-consistent ones."""
-    below = np.cumsum(counts, axis=1, dtype=np.float64)
-    positions = first_positions(counts)
-    kept_to, median = _limits()
+    below = np.cumsum(counts, axis=1)
+    kept_to, median, first = _limits()
+    positions = _quantile_places(below, _FIRST_QUANTILE * below[:, -1]) - first
     for _ in range(_STEPS):
         n_kept = _numbers_below(below, positions + kept_to)
         positions = _quantile_places(below, 0.5 * n_kept) - median
@@ -141,9 +144,10 @@ def _efficiency() -> float:
 
 
 @lru_cache
-def _limits() -> tuple[float, float]:
-    """Return the limit of kept residuals and their median, in bins from the scale."""
-    return in_bins(_KEPT), in_bins(normal_median(_KEPT))
+def _limits() -> tuple[float, float, float]:
+    """Return the limit of kept residuals, their median, and the first quantile, in bins."""
+    first = sqrt(2.0) * float(erfinv(_FIRST_QUANTILE))
+    return in_bins(_KEPT), in_bins(normal_median(_KEPT)), in_bins(first)
 
 
 def _numbers_below(below: Array, places: Array) -> Array:
