@@ -27,6 +27,8 @@ class Completed(NamedTuple):
         Number of iterations.
     converged : bool
         Whether the stopping criterion was met within ``max_iter`` iterations.
+    relative_scales : array of shape (F,) or None
+        Noise scales of the features, by which they were weighed; None if all are weighed the same.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Completed(NamedTuple):
     R: Array
     n_iter: int
     converged: bool
+    relative_scales: Array | None = None
 
 
 @runtime_checkable

@@ -95,7 +95,8 @@ class CompletionEstimator(Alarms):
         self.outlier_share_ = outlier_share(batch, found.R)
         mask = np.ones(batch.V.shape, np.bool_) if batch.observed is None else batch.observed
         self._publish_residuals(batch.V, mask, found)
-        residuals = studentised(batch.V, found.U, found.H, found.R, batch.observed)
+        scales = found.relative_scales
+        residuals = studentised(batch.V, found.U, found.H, found.R, batch.observed, scales)
         residuals = unfitted(residuals, mask.sum(axis=1), K)
         self.residual_counts_ = ResidualCounts.of(residuals, batch.observed, batch.V)
         return found

@@ -31,6 +31,9 @@ class PetrelsCFAR(Tracking):
         Share of clean entries that are treated as outliers.
     window : float, default=100.0
         Number of samples that the mean square of the residuals comes from.
+    noise : {"common", "per-feature"}, default="common"
+        Whether the reference cells are those of all features, as in the paper, or each feature has
+        a noise scale of its own.
     ridge : float, default=1.0
         Weight of the initial basis, in samples.
     init : {"robust", "random"} or array of shape (n_components, n_features), default="robust"
@@ -68,8 +71,9 @@ class PetrelsCFAR(Tracking):
         Number of components; 1 before the first robust basis with ``n_components="auto"``.
     rank_evidence_ : RankEvidence
         With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
-    noise_scale_ : float
-        Standard deviation of the noise, from the residuals of the entries kept.
+    noise_scale_ : float, or array of shape (n_features,)
+        Standard deviation of the noise, from the residuals of the entries kept; of each feature
+        with ``noise="per-feature"``.
     state_ : NamedTuple
         State of the tracking: all that changes from sample to sample.
     drift_ : array
@@ -107,6 +111,7 @@ class PetrelsCFAR(Tracking):
         forgetting: float = 0.999,
         false_alarms: float = 0.01,
         window: float = 100.0,
+        noise: str = "common",
         ridge: float = 1.0,
         init: Any = "robust",
         init_samples: Any = "auto",
@@ -122,6 +127,7 @@ class PetrelsCFAR(Tracking):
         self.forgetting = forgetting
         self.false_alarms = false_alarms
         self.window = window
+        self.noise = noise
         self.ridge = ridge
         self.init = init
         self.init_samples = init_samples

@@ -58,6 +58,9 @@ class RobustMatrixCompletion(CompletionEstimator):
         Rank of the low-rank part. ``"auto"`` takes the smallest number whose error at hidden
         entries is within one standard error of the smallest error; see ``rank_evidence_``. With
         ``dynamics`` it is chosen with the model in time, for which it may be 0.
+    noise : {"common", "per-feature"}, default="common"
+        Whether all features have the same noise scale, as in [T], or each has its own, by which it
+        is weighed and its outliers are judged.
     huber_threshold : float, default=0.5
         Huber threshold of the robust fit (the weight of the l1 norm of the outliers), in units of
         the noise scale.
@@ -90,8 +93,12 @@ class RobustMatrixCompletion(CompletionEstimator):
         Number of components.
     rank_evidence_ : RankEvidence
         With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
-    noise_scale_ : float
-        Standard deviation of the noise, estimated from the entries that are not outliers.
+    noise_scale_ : float, or array of shape (n_features,)
+        Standard deviation of the noise, estimated from the entries that are not outliers; of each
+        feature with ``noise="per-feature"``.
+    relative_scales_ : array of shape (n_features,), or None
+        Noise scales of the features in units of their median, by which they are weighed; None if
+        all are weighed the same.
     code_size_ : float
         Median squared norm of the codes: the prior variance of codes with few observed entries.
     outlier_share_ : float
@@ -147,6 +154,7 @@ class RobustMatrixCompletion(CompletionEstimator):
         self,
         n_components: int | str = 2,
         *,
+        noise: str = "common",
         huber_threshold: float = 0.5,
         threshold: float = 2.5,
         dynamics: Any = None,
@@ -157,6 +165,7 @@ class RobustMatrixCompletion(CompletionEstimator):
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.noise = noise
         self.huber_threshold = huber_threshold
         self.threshold = threshold
         self.dynamics = dynamics
@@ -363,16 +372,25 @@ class RobustMatrixCompletion(CompletionEstimator):
 
     def _tracker(self) -> PetrelsADMMTracker:
         return PetrelsADMMTracker(
-            1.0, huber_threshold=self.huber_threshold, threshold=self.threshold
+            1.0,
+            noise=self.noise,
+            huber_threshold=self.huber_threshold,
+            threshold=self.threshold,
         )
 
     def _encoder(self) -> Encoder:
-        return encoder_at(self._tracker(), self.components_.T, self.noise_scale_, self.code_size_)
+        scales, noise = self.relative_scales_, np.atleast_1d(self.noise_scale_)
+        common = float(noise[0] if scales is None else noise[0] / scales[0])
+        return encoder_at(self._tracker(), self.components_.T, common, self.code_size_, scales)
 
     def _publish_residuals(self, V: Array, mask: Mask, found: Completed) -> None:
-        residual = (V - found.U @ found.H)[mask]
+        residual, scales = V - found.U @ found.H, found.relative_scales
+        if scales is not None:
+            residual = residual / scales[:, None]
         n_fitted = min(len(found.H), *V.shape) * sum(V.shape)
-        self.noise_scale_ = truncated_noise_scale(residual, self.threshold, n_fitted)
+        common = truncated_noise_scale(residual[mask], self.threshold, n_fitted)
+        self.relative_scales_ = scales
+        self.noise_scale_ = common if scales is None else common * scales
         self.code_size_ = code_size(found.H, mask)
 
 

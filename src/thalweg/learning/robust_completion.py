@@ -8,8 +8,11 @@ import numpy as np
 from thalweg._linalg import largest_angle
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed
-from thalweg.encoders import Encoder
+from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.least_squares import LeastSquares
+from thalweg.noise.leverage import studentised
+from thalweg.noise.relative_scales import relative_scales
+from thalweg.noise.residual_counts import ResidualCounts
 from thalweg.trackers.noise_scale import truncated_noise_scale
 from thalweg.trackers.petrels_admm import PetrelsADMMTracker
 from thalweg.trackers.robust_init import robust_init
@@ -25,10 +28,13 @@ _INIT_OBSERVATIONS, _INIT_PER_COMPONENT = 1500, 100
 class Alternation:
     """Alternate between rejecting outliers and least squares, until the subspace converges.
 
-    An iteration rejects the outliers of each sample as PETRELS-ADMM does, with one noise scale, and
-    then minimises [T] (24) over every row of the basis on the remaining entries. The recursion of
-    a tracker only approaches that minimum. Both steps decrease the sum of min(e^2, threshold^2)
-    over the residuals e. The noise scale is estimated again after each iteration.
+    An iteration rejects the outliers of each sample as PETRELS-ADMM does, and then minimises
+    [T] (24) over every row of the basis on the remaining entries. The recursion of a tracker only
+    approaches that minimum. Both steps decrease the sum of min(e^2, threshold^2) over the residuals
+    e. The noise scale is estimated again after each iteration.
+
+    If the tracker has ``noise="per-feature"``, so are scales s of the features, and the sum is over
+    e / s. Each row of the basis is fitted to one feature, so that its scale does not matter for it.
 
     Parameters
     ----------
@@ -67,29 +73,38 @@ class Alternation:
         rng = np.random.default_rng(rng)
         rank = min(n_components, *V.shape)
         seed = int(rng.integers(2**31))
-        U, noise = self.start or _init(V, observed, rank, seed)
-        U, H, R, count, converged = self.improve(V, observed, U, noise)
-        beyond = ((0, n_components - rank), (0, 0))
-        return Completed(np.pad(U.T, beyond).T, np.pad(H, beyond), R, count, converged)
+        start = self.start or _init(V, observed, rank, seed)
+        found, beyond = self.improve(V, observed, *start), ((0, n_components - rank), (0, 0))
+        return found._replace(U=np.pad(found.U.T, beyond).T, H=np.pad(found.H, beyond))
 
     def improve(self, V: Array, observed: Mask | None, U: Array, noise: float) -> Completed:
         """Return the low-rank part that the alternation reaches from a basis."""
         mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         size, count, converged = 0.0, 0, False
+        scales: Array | None = None
         while count < self.max_iter and not converged:
-            codes = encoder_at(self.tracker, U, noise, size).encode(V, U, observed=observed)
+            codes = encoder_at(self.tracker, U, noise, size, scales).encode(V, U, observed=observed)
             size, kept = code_size(codes.H, mask), mask & (codes.R == 0)
             rows, Q = _rows(V, kept, U, codes.H)
-            residual = (V - rows @ Q.T)[mask]
-            noise = truncated_noise_scale(residual, self.tracker.threshold, rows.size + Q.size)
+            if self.tracker.noise == "per-feature":
+                scales = _feature_scales(V, mask, U, codes, scales)
+            residual = V - rows @ Q.T if scales is None else (V - rows @ Q.T) / scales[:, None]
+            n_fitted = rows.size + Q.size
+            noise = truncated_noise_scale(residual[mask], self.tracker.threshold, n_fitted)
             before, U = U, np.linalg.qr(rows)[0]
             count, converged = count + 1, largest_angle(U, before) <= self.tol
-        codes = encoder_at(self.tracker, U, noise, size).encode(V, U, observed=observed)
-        return Completed(U, codes.H, codes.R * mask, count, converged)
+        codes = encoder_at(self.tracker, U, noise, size, scales).encode(V, U, observed=observed)
+        return Completed(U, codes.H, codes.R * mask, count, converged, scales)
 
 
-def encoder_at(tracker: PetrelsADMMTracker, U: Array, noise: float, size: float) -> Encoder:
-    """Return the encoder of the tracker for a noise scale and a typical |h|^2.
+def encoder_at(
+    tracker: PetrelsADMMTracker,
+    U: Array,
+    noise: float,
+    size: float,
+    scales: Array | None = None,
+) -> Encoder:
+    """Return the encoder of the tracker for noise scales and a typical |h|^2.
 
     Examples
     --------
@@ -99,7 +114,7 @@ def encoder_at(tracker: PetrelsADMMTracker, U: Array, noise: float, size: float)
     >>> encoder_at(PetrelsADMMTracker(), np.eye(3, 2), 0.5, 1.0).noise_scale
     0.5
     """
-    return tracker.rejection(noise**2, size, U.shape[1])
+    return tracker.rejection(noise**2, size, U.shape[1], scales)
 
 
 def code_size(H: Array, mask: Mask) -> float:
@@ -125,6 +140,20 @@ def _rows(V: Array, kept: Mask, U: Array, H: Array) -> tuple[Array, Array]:
     rows = LeastSquares().encode(V.T, Q, observed=kept.T).H.T
     enough = kept.sum(axis=1) > len(H)
     return np.where(enough[:, None], rows, U @ T.T), Q
+
+
+def _feature_scales(V: Array, mask: Mask, U: Array, codes: Codes, before: Array | None) -> Array:
+    """Return relative noise scales of the features: geometric means with those before.
+
+    Without the mean, scales that depend on one another through the leverages may oscillate.
+    """
+    H = codes.H
+    residuals = studentised(V, U, H, codes.R, mask, before)
+    counts = ResidualCounts.of(residuals, mask, V)
+    squares = H @ H.T / max(H.shape[1], 1)
+    found = relative_scales(counts, U, squares, before, in_sample=True)
+    scales: Array = np.sqrt(found if before is None else found * before).astype(V.dtype)
+    return scales
 
 
 def _init(V: Array, observed: Mask | None, rank: int, seed: int) -> tuple[Array, float]:

@@ -43,6 +43,9 @@ class PetrelsCFARTracker:
         Number of samples that the reference cells come from, with decaying weights.
     ridge : float
         Weight of the first basis, in samples of typical norm.
+    noise : {"common", "per-feature"}
+        Whether the reference cells are those of all features, or each feature has a noise scale of
+        its own.
 
     Notes
     -----
@@ -63,6 +66,7 @@ class PetrelsCFARTracker:
     false_alarms: float = 0.01
     window: float = 100.0
     ridge: float = 1.0
+    noise: str = "common"
     name: ClassVar[str] = "petrels-cfar"
 
     def __post_init__(self) -> None:
@@ -83,6 +87,12 @@ class PetrelsCFARTracker:
         """Return the state before the first sample, with the basis U."""
         return self._tracker.init(U)
 
+    def robust_init(
+        self, V: Array, K: int, observed: Mask, seed: int, guess: Array | None
+    ) -> RejectionState:
+        """Return the state before the first sample, from a robust fit to some samples."""
+        return self._tracker.robust_init(V, K, observed, seed, guess)
+
     def step(
         self, state: RejectionState, V: Array, observed: Mask | None = None
     ) -> tuple[RejectionState, Track]:
@@ -102,7 +112,7 @@ class PetrelsCFARTracker:
         return PetrelsADMMTracker(
             forgetting=self.forgetting,
             ridge=self.ridge,
-            noise="common",
+            noise=self.noise,
             huber_threshold=_HUBER_THRESHOLD,
             threshold=self.threshold,
             memory=self.window,
