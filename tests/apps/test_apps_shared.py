@@ -5,36 +5,16 @@ import os
 
 import numpy as np
 import pytest
-from scipy import ndimage
 
 from thalweg import apps, streams, synthetic
 from thalweg.apps._columns import measure
 from thalweg.apps._films import film, reduced, tiled
 from thalweg.apps._folder import open_folder
 from thalweg.apps._learn import Subsample
-from thalweg.apps._mask import majority, objects
 from thalweg.apps._models import build, methods
 from thalweg.apps._run import Run, json_types
 from thalweg.apps._tables import array_file, csv_file
 from thalweg.errors import InputError, ParameterError
-
-
-def test_majority_equals_a_median_filter():
-    mask = np.random.default_rng(0).random((5, 13, 17)) < 0.4
-    expected = ndimage.median_filter(mask.astype(np.uint8), size=(1, 3, 3)) > 0
-    np.testing.assert_array_equal(majority(mask, np.ones(mask.shape, bool)), expected)
-
-
-def test_gaps_take_the_value_of_their_neighbours():
-    residual = np.zeros((1, 9, 9))
-    residual[0, 2:7, 2:7] = 1.0
-    whole = objects(residual, 0.5)
-    residual[0, 4, 4] = np.nan
-    residual[0, 0, 0] = np.nan
-    np.testing.assert_array_equal(objects(residual, 0.5), whole)
-    colours = np.zeros((1, 9, 9, 3))
-    colours[..., 1] = residual
-    np.testing.assert_array_equal(objects(colours, 0.5), whole)
 
 
 @pytest.mark.parametrize("n", [1, 7, 100, 1000])

@@ -17,6 +17,7 @@ class Parts(NamedTuple):
     background: Array
     foreground: Array
     mask: Mask
+    shadow: Mask
 
 
 class Truth(NamedTuple):

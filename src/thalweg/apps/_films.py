@@ -12,7 +12,16 @@ from thalweg._checks import need
 from thalweg._typing import Array
 from thalweg.apps._run import TINY
 
-__all__ = ["Writer", "film", "frame_folder", "in_bytes", "reduced", "tiled", "write_png"]
+__all__ = [
+    "Writer",
+    "film",
+    "frame_folder",
+    "in_bytes",
+    "lossless_film",
+    "reduced",
+    "tiled",
+    "write_png",
+]
 
 _DEFAULT_RATE = 25  # frames per second
 _LONGEST_SIDE = 320  # pixels, as in the report
@@ -34,11 +43,11 @@ class Writer(Protocol):
 
 
 class _Film:
-    def __init__(self, file: Any, track: Any, av: Any) -> None:
-        self.file, self.track, self.av = file, track, av
+    def __init__(self, file: Any, track: Any, av: Any, padded: bool) -> None:
+        self.file, self.track, self.av, self.padded = file, track, av, padded
 
     def write(self, frames: Any) -> None:
-        for frame in map(_even, frames):
+        for frame in map(_even, frames) if self.padded else frames:
             pixels = "rgb24" if frame.ndim == 3 else "gray"
             for packet in self.track.encode(self.av.VideoFrame.from_ndarray(frame, format=pixels)):
                 self.file.mux(packet)
@@ -59,17 +68,30 @@ def film(path: Path, shape: tuple[int, ...], rate: float) -> Iterator[Writer]:
     """Open an mp4 file; frames of odd height or width are padded by repeating the last line."""
     av = need("av", "PyAV")
     codec = next(name for name in _CODECS if name in av.codecs_available)
-    with av.open(str(path), "w", format="mp4") as file:
-        track = file.add_stream(
-            codec,
-            # rates of TV standards have the denominator 1001
-            rate=Fraction(rate).limit_denominator(1001) if rate > 0 else _DEFAULT_RATE,
-            width=shape[1] + shape[1] % 2,
-            height=shape[0] + shape[0] % 2,
-            pix_fmt="yuv420p",
-            options=_CODEC_OPTIONS[codec],
-        )
-        yield _Film(file, track, av)
+    even = (shape[0] + shape[0] % 2, shape[1] + shape[1] % 2)
+    options = {"pix_fmt": "yuv420p", "options": _CODEC_OPTIONS[codec]}
+    with _opened(path, "mp4", codec, even, rate, options) as (file, track):
+        yield _Film(file, track, av, padded=True)
+
+
+@contextmanager
+def lossless_film(path: Path, shape: tuple[int, ...], rate: float) -> Iterator[Writer]:
+    """Open a Matroska file of grey frames, compressed without loss by FFV1."""
+    av = need("av", "PyAV")
+    with _opened(path, "matroska", "ffv1", shape, rate, {"pix_fmt": "gray"}) as (file, track):
+        yield _Film(file, track, av, padded=False)
+
+
+@contextmanager
+def _opened(
+    path: Path, form: str, codec: str, shape: tuple[int, ...], rate: float, options: dict[str, Any]
+) -> Iterator[tuple[Any, Any]]:
+    """Open a file with one track; what the encoder keeps is written at the end."""
+    # rates of TV standards have the denominator 1001
+    exact = Fraction(rate).limit_denominator(1001) if rate > 0 else _DEFAULT_RATE
+    with need("av", "PyAV").open(str(path), "w", format=form) as file:
+        track = file.add_stream(codec, rate=exact, height=shape[0], width=shape[1], **options)
+        yield file, track
         for packet in track.encode():
             file.mux(packet)
 

@@ -1,64 +1,109 @@
-"""Detect outliers, and the mask of moving objects.
+r"""Detect moving objects by the evidence of pixels and their neighbours.
 
-A pixel is foreground if ``|frame - background| > threshold * noise scale``. The model estimates
-the noise scale without outliers. A majority vote over the observed pixels of each 3 x 3 window
-then removes single pixels, and fills small holes and gaps.
+The residual r of a pixel of the background follows Student's law with three degrees of freedom,
+the least whole number with a finite variance, at the noise scale s of the pixel. An object has any
+of the grey values from 0 to 1. The evidence for an object is the log-likelihood ratio
+
+.. math:: e = \log f + 2 \log(1 + r^2 / 3 s^2) + \log(s / c), \quad c = 2 / (\sqrt{3} \pi),
+
+with the density f = 1 of the objects. Clipped evidence is averaged over 3 x 3 windows, so that no
+pixel decides alone; a window with a positive mean is foreground. Small regions and holes go.
 """
 
 from typing import Any
 
 import numpy as np
+from scipy import ndimage
 
 from thalweg._typing import Array, Mask
+from thalweg.apps._pixel_noise import PixelNoise
 
-__all__ = ["THRESHOLD", "beyond_threshold", "majority", "noise_scale", "objects"]
+__all__ = ["density_at", "evidence", "objects", "pooled", "threshold_of", "without_speckles"]
 
-# Multiples of the noise scale: normal noise exceeds it in one of two million pixels.
-THRESHOLD = 5.0
-# Smallest noise scale of images: one step of 8-bit values.
-_MIN_NOISE_SCALE = 1 / 255
-
-
-def noise_scale(model: Any) -> float:
-    """Return the noise scale of images, or its median over pixels, from a robust model."""
-    return float(np.fmax(np.median(model.noise_scale_), _MIN_NOISE_SCALE))
-
-
-def beyond_threshold(outliers: Array, model: Any, threshold: float) -> Array:
-    """Set outliers to 0 up to ``threshold`` times the noise scale, if the model has one.
-
-    Rows are samples; each feature may have a noise scale of its own.
-    """
-    limit = threshold * np.nan_to_num(getattr(model, "noise_scale_", 0.0))
-    large: Array = np.where(np.abs(outliers) > limit, outliers, 0.0)
-    return large
+_FREEDOM = 3.0  # degrees of freedom
+_DENSITY_AT_ZERO = 2.0 / (np.sqrt(3.0) * np.pi)  # of Student's law at scale 1
+# Largest evidence of one pixel: odds of 50 to 1. Safety margin: 4 to 8 give nearly the same masks.
+_MAX_EVIDENCE = 4.0
+_WINDOW = 3  # pixels
+# Regions and holes of fewer pixels are removed: two windows, since noise that lies together in one
+# window makes a region of the size of a window.
+_MIN_AREA = 2 * _WINDOW**2
+# Pixels of a region touch at a side, in the same frame.
+_SIDES = np.zeros((3, 3, 3), dtype=np.bool_)
+_SIDES[1, 1, :] = _SIDES[1, :, 1] = True
 
 
-def objects(residual: Array, limit: float) -> Mask:
-    """Return the mask of pixels that differ from their background.
+def density_at(threshold: float | None, noise: PixelNoise) -> float:
+    """Return the density of objects with which a common pixel has its threshold there."""
+    if threshold is None:
+        return 1.0
+    odds = (1.0 + threshold**2 / _FREEDOM) ** -2
+    return float(odds * _DENSITY_AT_ZERO / noise.common)
+
+
+def threshold_of(density: float, noise: PixelNoise) -> float:
+    """Return the residual of a pixel with the common noise scale at which its evidence is 0."""
+    odds = _DENSITY_AT_ZERO / (density * noise.common)
+    return float(noise.common * np.sqrt(_FREEDOM * max(np.sqrt(odds) - 1.0, 0.0)))
+
+
+def objects(residual: Array, noise: PixelNoise, density: float = 1.0) -> Mask:
+    """Return the mask of pixels that differ from their background, before regions are cleaned.
 
     Parameters
     ----------
     residual : array of shape (n, height, width) or (n, height, width, 3)
         Frames minus background; NaN marks gaps.
-    limit : float
-        Smallest difference of a foreground pixel, in any colour channel.
+    noise : PixelNoise
+        Noise scales.
+    density : float
+        Density of the grey values of objects.
     """
-    large: Mask = np.asarray(np.abs(residual) > limit)  # False at gaps
-    observed = ~np.isnan(residual)
+    found: Mask = pooled(evidence(residual, noise.scale, density)) > 0.0
+    return found
+
+
+def evidence(residual: Array, scale: Array, density: float = 1.0) -> Array:
+    """Return the clipped evidence of each pixel: of colours the largest; NaN at gaps."""
+    squares = np.square(residual / (np.sqrt(_FREEDOM) * scale))
+    values = 2.0 * np.log1p(squares) + np.log(density * scale / _DENSITY_AT_ZERO)
     if residual.ndim == 4:
-        large, observed = np.any(large, axis=3), np.any(observed, axis=3)
-    return majority(large, observed)
+        values = np.fmax.reduce(values, axis=3)
+    clipped: Array = np.clip(values, -_MAX_EVIDENCE, _MAX_EVIDENCE)
+    return clipped
 
 
-def majority(mask: Mask, observed: Mask) -> Mask:
-    """Return the majority vote of the observed pixels in each 3 x 3 window."""
-    voted: Mask = 2 * _window(mask & observed) > _window(observed)
-    return voted
+def pooled(values: Array, size: int = _WINDOW) -> Array:
+    """Return the mean over the observed pixels of each window; 0 without any.
+
+    The image is mirrored at its border.
+    """
+    gaps = np.isnan(values)
+    if not gaps.any():
+        return _box(values, size)
+    share = _box((~gaps).astype(np.float32), size)
+    total = _box(np.where(gaps, np.float32(0.0), values), size)
+    tiny = 0.5 / size**2  # half a pixel of a window: rounding errors of empty windows are below it
+    mean: Array = np.where(share > tiny, total / np.maximum(share, tiny), 0.0)
+    return mean
 
 
-def _window(pixels: Mask) -> Any:
-    """Count the set pixels in each 3 x 3 window; the image is mirrored at its border."""
-    n = np.pad(pixels.view(np.uint8), ((0, 0), (1, 1), (1, 1)), mode="symmetric")
-    rows = n[:, :-2] + n[:, 1:-1] + n[:, 2:]
-    return rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:]
+def without_speckles(mask: Mask, min_area: int = _MIN_AREA) -> Mask:
+    """Return masks without regions, and then without holes, of fewer pixels."""
+    found = mask & ~_small(mask, min_area)
+    cleaned: Mask = found | _small(~found, min_area)
+    return cleaned
+
+
+def _small(mask: Mask, min_area: int) -> Any:
+    """Return the pixels of the regions of each frame that have fewer pixels."""
+    labels, _ = ndimage.label(mask, _SIDES)
+    areas = np.bincount(labels.ravel())
+    small = areas < min_area
+    small[0] = False
+    return small[labels]
+
+
+def _box(values: Array, size: int) -> Array:
+    mean: Array = ndimage.uniform_filter(values, (0, size, size), mode="reflect")
+    return mean

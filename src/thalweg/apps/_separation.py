@@ -1,7 +1,6 @@
 """Separate the background and foreground of a video."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from os import PathLike
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -11,13 +10,16 @@ import numpy as np
 from thalweg._checks import require_positive
 from thalweg.apps._alarms import AlarmWriter, alarm_files
 from thalweg.apps._figures import Parts, Statistics, Truth
-from thalweg.apps._films import Writer, film, frame_folder, in_bytes, reduced
+from thalweg.apps._film_writers import FilmWriters
+from thalweg.apps._films import reduced
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._learn import History, Subsample, learn
-from thalweg.apps._mask import THRESHOLD, noise_scale, objects
+from thalweg.apps._mask import density_at, objects, threshold_of, without_speckles
 from thalweg.apps._models import build
+from thalweg.apps._pixel_noise import PixelNoise, measure_noise
 from thalweg.apps._report import learning_panels, save_model, write_report
 from thalweg.apps._run import Result, Run
+from thalweg.apps._shadows import POLICIES, shadows
 from thalweg.apps._streams import length, pictures, read_batch_size
 from thalweg.errors import ParameterError
 from thalweg.streams import Stream
@@ -39,18 +41,43 @@ class Options(NamedTuple):
     """Options of this job."""
 
     method: str = METHODS[0]
-    threshold: float = THRESHOLD
+    threshold: float | None = None
     frames: bool = False
     colour: bool = False
     size: tuple[int, int] | None = None
+    shadows: str = POLICIES[0]
 
     def check(self) -> None:
         """Raise unless the options are valid."""
-        require_positive(threshold=self.threshold)
+        if self.threshold is not None:
+            require_positive(threshold=self.threshold)
         if self.method not in METHODS:
             raise ParameterError(
                 f"method must be one of {', '.join(METHODS)}, got {self.method!r}."
             )
+        if self.shadows not in POLICIES:
+            raise ParameterError(
+                f"shadows must be one of {', '.join(POLICIES)}, got {self.shadows!r}."
+            )
+
+
+class _Detector(NamedTuple):
+    """The rule of the mask of a film."""
+
+    noise: PixelNoise
+    density: float  # of the grey values of objects
+    shadows: str
+
+    def parts(self, frames: Any, background: Any) -> Parts:
+        """Return frames with their foreground, mask and shadows."""
+        mask = objects(frames - background, self.noise, self.density)
+        shadow = np.zeros_like(mask)
+        if self.shadows != "keep":
+            shadow = mask & shadows(frames, background, self.noise.scale)
+        mask = without_speckles(mask & ~shadow)
+        inside = mask if frames.ndim == 3 else mask[..., None]
+        foreground = np.where(inside & ~np.isnan(frames), frames, _GREY)
+        return Parts(frames, background, foreground, mask, shadow & ~mask)
 
 
 # Objects that move slowly or stay for a while are drift and noise of their pixels to a tracker that
@@ -73,23 +100,26 @@ def separate_video(
         begin = perf_counter()
         history = learn(model, stream, run, epochs=_epochs(length(stream)))
         learned = perf_counter()
-        limit = options.threshold * noise_scale(model)
+        noise = measure_noise(model, stream, shape, run)
+        detector = _Detector(noise, density_at(options.threshold, noise), options.shadows)
+        limit = threshold_of(detector.density, noise)
         shown, statistics = Subsample(_N_SHOWN), Statistics(truth)
         rate = float(getattr(stream, "rate", _DEFAULT_RATE))
+        marked = options.shadows == "mark"
         with (
-            _writers(folder, shape, rate, options.frames) as writers,
+            FilmWriters(folder, shape, rate, options.frames, marked) as writers,
             alarm_files(folder, model, None, entries=False) as alarms,
         ):
             assert alarms is not None  # both methods have p-values
-            for parts in _decompose(model, stream, run, shape, limit, alarms):
-                for name, writer in writers.items():
-                    writer.write(_bytes(getattr(parts, name)))
+            for first, parts in _decompose(model, stream, run, shape, detector, alarms):
+                writers.write(first, parts)
                 _keep(shown, statistics.frames, parts)
                 statistics.add(parts)
         values = {
             **statistics.values(),
-            "noise scale": limit / options.threshold,
+            "noise scale": noise.common,
             "threshold": limit,
+            "objects": writers.n_objects,
             "alarms": alarms.n_alarms,
             "seconds learning": learned - begin,
             "seconds in all": perf_counter() - begin,
@@ -116,40 +146,17 @@ def _decompose(
     stream: Stream,
     run: Run,
     shape: tuple[int, ...],
-    limit: float,
+    detector: _Detector,
     alarms: AlarmWriter,
-) -> Iterator[Parts]:
-    """Yield batches of frames with their background, foreground and mask."""
+) -> Iterator[tuple[int, Parts]]:
+    """Yield batches of frames with their background, foreground and mask, and their numbers."""
     n = length(stream)
     for first, X in stream.batches(read_batch_size(stream.n_features)):
         alarms.write(first, X, model)
         rows = np.clip(model.decompose(X).low_rank, 0.0, 1.0)
         frames, background = (part.reshape(-1, *shape) for part in (X, rows))
-        mask = objects(frames - background, limit)
-        inside = mask if len(shape) == 2 else mask[..., None]
-        foreground = np.where(inside & ~np.isnan(frames), frames, _GREY)
-        yield Parts(frames, background, foreground, mask)
+        yield first, detector.parts(frames, background)
         run.notify("writing", first + len(X), n)
-
-
-@contextmanager
-def _writers(
-    folder: Folder, shape: tuple[int, ...], rate: float, frames: bool
-) -> Iterator[dict[str, Writer]]:
-    """Open the writers of background, foreground and mask."""
-    with ExitStack() as stack:
-        writers: dict[str, Writer] = {}
-        for name in ("background", "foreground", "mask"):
-            path = folder.file(name, name if frames else f"{name}.mp4")
-            opened = frame_folder(path) if frames else film(path, shape, rate)
-            writers[name] = stack.enter_context(opened)
-        yield writers
-
-
-def _bytes(pictures: Any) -> Any:
-    if pictures.dtype == np.bool_:
-        return pictures.astype(np.uint8) * np.uint8(255)
-    return in_bytes(pictures)
 
 
 def _keep(shown: Subsample, before: int, parts: Parts) -> None:

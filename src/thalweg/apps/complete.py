@@ -14,11 +14,11 @@ from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._header import Table, open_table
 from thalweg.apps._heat import TableSample
 from thalweg.apps._learn import reject_streaming_options
-from thalweg.apps._mask import THRESHOLD, beyond_threshold
 from thalweg.apps._models import build
 from thalweg.apps._report import save_model, write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._tables import csv_file
+from thalweg.apps._threshold import THRESHOLD, beyond_threshold
 from thalweg.apps._time import (
     error_panels,
     errors_of,

@@ -20,12 +20,12 @@ from thalweg.apps._header import Table, open_table
 from thalweg.apps._heat import TableSample
 from thalweg.apps._learn import History, learn
 from thalweg.apps._local_fill import LocalFill
-from thalweg.apps._mask import THRESHOLD, beyond_threshold
 from thalweg.apps._models import build
 from thalweg.apps._report import learning_panels, rank_panels, save_model, write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._streams import Mapped, read_batch_size
 from thalweg.apps._tables import csv_file, write_csv
+from thalweg.apps._threshold import THRESHOLD, beyond_threshold
 from thalweg.apps._time import error_panels, errors_by_gap
 
 __all__ = ["track"]

@@ -53,10 +53,15 @@ def separate(
     method: Annotated[
         str, typer.Option(help="robust-online-nmf or petrels-admm.")
     ] = "robust-online-nmf",
-    threshold: Threshold = 5.0,
+    threshold: Annotated[
+        float | None, typer.Option(help="Threshold, in noise scales; follows from the noise.")
+    ] = None,
     frames: Annotated[bool, typer.Option("--frames", help="Write images, not videos.")] = False,
     colour: Colour = False,
     size: Size = None,
+    shadows: Annotated[
+        str, typer.Option(help="Whether to drop, keep or mark shadows in the mask.")
+    ] = "drop",
     **rest: Any,
 ) -> Any:
     """Separate a video into background and moving objects."""
@@ -69,6 +74,7 @@ def separate(
         frames=frames,
         colour=colour,
         size=side(size),
+        shadows=shadows,
         **rest,
     )
 
