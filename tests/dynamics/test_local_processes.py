@@ -127,7 +127,7 @@ def test_threads_do_not_change_results() -> None:
 
 
 def test_the_filter_is_that_of_statsmodels() -> None:
-    pytest.importorskip("statsmodels", reason="statsmodels is not installed")
+    pytest.importorskip("statsmodels", reason="statsmodels is installed for development only")
     from statsmodels.tsa.statespace.mlemodel import MLEModel
 
     Y, weights, steps, parameters = series(F=3, N=60, equal=True)
