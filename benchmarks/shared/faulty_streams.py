@@ -18,6 +18,8 @@ STREAMS = {
     "bursts": "of every 200 samples, 40 wholly corrupted",
     "bad sensors": "a fifth of the sensors corrupted for 500 samples, then others",
     "stuck sensors": "a fifth of the sensors stuck at a value for 500 samples, then others",
+    "moving block": "ten adjacent features covered by one value, a block that wanders",
+    "fixed pattern": "a fifth of the samples with multiples of one pattern on ten features",
     "drop-outs": "groups of sensors missing in long runs, 20 % outliers",
     "value-dependent gaps": "the largest quarter of the entries missing half of the time",
     "rotation 1e-4": "the subspace turns by 1e-4 radians a sample, 20 % outliers",
@@ -69,6 +71,12 @@ def faulty_stream(name: str, n_samples: int, seed: int) -> FaultyStream:
         for start in range(0, n_samples, 500):
             block = slice(start, start + 500)
             X[block] = np.where(faulty[block], X[start], X[block])
+    elif name == "fixed pattern":
+        X += np.where(faulty, size * rng.random((n_samples, 1)) * rng.random(F), 0.0)
+    elif name == "moving block":
+        X = np.where(
+            faulty, size * rng.random((n_samples // 500 + 1, 1)).repeat(500, 0)[:n_samples], X
+        )
     else:
         X = np.where(faulty, X + size * rng.random(X.shape), X)
     if name == "drop-outs":
@@ -86,6 +94,11 @@ def _faults(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
     elif name in ("bad sensors", "stuck sensors"):
         for start in range(0, shape[0], 500):
             faulty[start : start + 500, rng.choice(shape[1], shape[1] // 5, replace=False)] = True
+    elif name == "moving block":  # one feature further every five samples
+        first = np.arange(shape[0])[:, None] // 5
+        faulty = (np.arange(shape[1]) - first) % shape[1] < 10
+    elif name == "fixed pattern":
+        faulty[np.ix_(rng.random(shape[0]) < 0.2, rng.choice(shape[1], 10, replace=False))] = True
     elif name not in ("unequal noise, clean", "heavy tails", "value-dependent gaps"):
         faulty = rng.random(shape) < 0.2
     return faulty
