@@ -14,10 +14,11 @@ Settings
     Algorithm 2 as it is meant, written with arrays, since the library's keeps no history: l1 weight
     1 as the authors have it, penalties rho1 = rho2 = 0.1, 0.5, 1 and 1.5, 500 rounds. The paper
     does not say which of its weights is the rho that it varies. *default weight*: that of the
-    library, half a noise level. *Fig. 3*: ``PetrelsADMM(2, forgetting=1.0, init="random",
-    on_jump="note")``, one sample at a time. *Fig. 4*: the same with the paper's
-    ``forgetting=0.9999``, and ``Petrels(2, init="random")`` with the clean data and their noise,
-    all entries observed: with 0.98, which [T] II-B names for the original, and with 0.9999.
+    library, half a noise level, with ``noise="common"``. *Fig. 3*: ``PetrelsADMM(2,
+    forgetting=1.0, init="random", on_jump="note")``, one sample at a time. *Fig. 4*: the same with
+    the paper's ``forgetting=0.9999``, and ``Petrels(2, init="random")`` with the clean data and
+    their noise, all entries observed: with 0.98, which [T] II-B names for the original, and with
+    0.9999.
 Measures
     *stop*: rounds until the paper's rule, sqrt(n) 1e-5 + 1e-3 |rho1 r|, is met; *left*: variation
     after the last round; the median and the worst over samples. *slope*: of the logarithm of the
@@ -82,7 +83,7 @@ def _stream(seed: int, **settings: float) -> synthetic.SubspaceStream:
 def _rounds(intensity: float, snr: float) -> dict[str, Any]:
     """Return the variation of the outliers over the rounds, for every rho and both weights."""
     stream = _stream(0, outlier_intensity=intensity, snr=snr)
-    model = estimator(OURS, 2, random_state=0).fit(stream.X)
+    model = estimator(OURS, 2, noise="common", random_state=0).fit(stream.X)
     X, U = stream.X[-LAST:], model.components_.T
     found = {}
     for weight, name in ((1.0, "weight 1"), (0.5 * model.noise_scale_, "default weight")):
@@ -169,12 +170,11 @@ def _errors(snr: float, seeds: Any) -> dict[str, Any]:
     for seed in seeds:
         stream = _stream(seed, snr=snr)
         whole = _stream(seed, snr=snr, outlier_density=0.0, missing=0.0).X
-        ours = estimator(OURS, 2, init="random", on_jump="note", random_state=seed)
+        plain = {"init": "random", "on_jump": "note", "random_state": seed}
+        ours = estimator(OURS, 2, forgetting=0.9999, **plain)
         curves[OURS].append(_along(ours, stream.X, stream))
         for name, factor in FULL.items():
-            model = estimator(
-                "Petrels", 2, forgetting=factor, init="random", on_jump="note", random_state=seed
-            )
+            model = estimator("Petrels", 2, forgetting=factor, **plain)
             curves[name].append(_along(model, whole, stream))
     medians = {name: np.median(found, axis=0) for name, found in curves.items()}
     return {

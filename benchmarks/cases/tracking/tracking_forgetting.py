@@ -118,7 +118,7 @@ def findings(result: dict[str, Any]) -> list[Finding]:
         ),
         Finding(
             f'`step_size="adaptive"` ends below `"full"` in {lower} of {len(end)} cells; where the '
-            f"subspace rests and `forgetting` is 0.98 by {min(calm):.0f} to {max(calm):.0f} times.",
+            f"subspace rests and `forgetting` is 0.98 by {min(calm):.1f} to {max(calm):.1f} times.",
             min(calm) > 1.0 and lower < len(end) / 2,
         ),
     ]
