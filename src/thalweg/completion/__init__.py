@@ -29,6 +29,8 @@ class Completed(NamedTuple):
         Whether the stopping criterion was met within ``max_iter`` iterations.
     relative_scales : array of shape (F,) or None
         Noise scales of the features, by which they were weighed; None if all are weighed the same.
+    mean : array of shape (F,) or None
+        Mean of each feature, which is added to U H; None for models without one.
 
     Examples
     --------
@@ -48,6 +50,13 @@ class Completed(NamedTuple):
     n_iter: int
     converged: bool
     relative_scales: Array | None = None
+    mean: Array | None = None
+
+    @property
+    def low_rank(self) -> Array:
+        """The completed matrix, shape (F, N)."""
+        product: Array = self.U @ self.H
+        return product if self.mean is None else product + self.mean[:, None]
 
 
 @runtime_checkable

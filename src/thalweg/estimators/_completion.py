@@ -15,8 +15,10 @@ from thalweg.estimators.validation import check_data, filled
 from thalweg.learning.batches import as_batch, outlier_share
 from thalweg.learning.completion_rank import choose_subspace_rank
 from thalweg.learning.rank_evidence import RankEvidence
+from thalweg.noise.feature_scales import feature_medians
 from thalweg.noise.leverage import studentised, unfitted
 from thalweg.noise.residual_counts import ResidualCounts
+from thalweg.trackers.robust_center import robust_center
 
 __all__ = ["CompletionEstimator"]
 
@@ -79,7 +81,7 @@ class CompletionEstimator(Alarms):
             found = self._solve(X)
         if self._stopped(found):
             warn_max_iter(self, f"{self._criterion} less than tol={self.tol:g}")
-        return filled(X, (found.U @ found.H).T)
+        return filled(X, found.low_rank.T)
 
     def _solve(
         self, X: Any, rank: int | None = None, method: Completion | None = None
@@ -94,9 +96,13 @@ class CompletionEstimator(Alarms):
         self.n_samples_seen_ = X.shape[0]
         self.outlier_share_ = outlier_share(batch, found.R)
         mask = np.ones(batch.V.shape, np.bool_) if batch.observed is None else batch.observed
-        self._publish_residuals(batch.V, mask, found)
+        self.__dict__.pop("mean_", None)  # of an earlier fit
+        V = batch.V
+        if found.mean is not None:
+            self.mean_, V = found.mean, V - found.mean[:, None]
+        self._publish_residuals(V, mask, found)
         scales = found.relative_scales
-        residuals = studentised(batch.V, found.U, found.H, found.R, batch.observed, scales)
+        residuals = studentised(V, found.U, found.H, found.R, batch.observed, scales)
         residuals = unfitted(residuals, mask.sum(axis=1), K)
         self.residual_counts_ = ResidualCounts.of(residuals, batch.observed, batch.V)
         return found
@@ -108,8 +114,18 @@ class CompletionEstimator(Alarms):
             return check_count("n_components", self.n_components)
         rows = X.toarray() if sparse.issparse(X) else X
         with few_threads(X.shape[1], 1, X.shape[0], self.n_jobs):
-            self.rank_evidence_ = choose_subspace_rank(rows, generator(self.random_state))
+            self.rank_evidence_ = self._rank_evidence(rows)
         return self.rank_evidence_.chosen
+
+    def _rank_evidence(self, rows: Array) -> RankEvidence:
+        """Return the evidence for the number of components of rows, less their mean if asked."""
+        if not getattr(self, "center", False):
+            return choose_subspace_rank(rows, generator(self.random_state))
+        observed = ~np.isnan(rows)
+        centered = rows - feature_medians(rows, observed)
+        K = choose_subspace_rank(centered, generator(self.random_state)).chosen
+        mean = robust_center(np.where(observed, rows, 0.0).T, K, observed.T)
+        return choose_subspace_rank(rows - mean, generator(self.random_state))
 
     def _stopped(self, found: Completed) -> bool:
         """Whether the iteration limit ended the fit, not rounding errors."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from thalweg._checks import check_count, check_tol, generator
+from thalweg._checks import check_count, check_flag, check_tol, generator
 from thalweg._rooms import resolve
 from thalweg._threads import few_threads
 from thalweg._typing import Array, Mask
@@ -61,6 +61,9 @@ class RobustMatrixCompletion(CompletionEstimator):
     noise : {"common", "per-feature"}, default="common"
         Whether all features have the same noise scale, as in [T], or each has its own, by which it
         is weighed and its outliers are judged.
+    center : bool, default=False
+        Whether the model has a robust mean of each feature, ``mean_``, fitted with the basis:
+        X = mean_ + codes @ components_ + outliers.
     huber_threshold : float, default=0.5
         Huber threshold of the robust fit (the weight of the l1 norm of the outliers), in units of
         the noise scale.
@@ -91,6 +94,8 @@ class RobustMatrixCompletion(CompletionEstimator):
         allows.
     n_components_ : int
         Number of components.
+    mean_ : array of shape (n_features,)
+        With ``center=True``: the mean of each feature.
     rank_evidence_ : RankEvidence
         With ``n_components="auto"``: the numbers that were tried, with loss and standard error.
     noise_scale_ : float, or array of shape (n_features,)
@@ -155,6 +160,7 @@ class RobustMatrixCompletion(CompletionEstimator):
         n_components: int | str = 2,
         *,
         noise: str = "common",
+        center: bool = False,
         huber_threshold: float = 0.5,
         threshold: float = 2.5,
         dynamics: Any = None,
@@ -166,6 +172,7 @@ class RobustMatrixCompletion(CompletionEstimator):
     ) -> None:
         self.n_components = n_components
         self.noise = noise
+        self.center = center
         self.huber_threshold = huber_threshold
         self.threshold = threshold
         self.dynamics = dynamics
@@ -218,7 +225,7 @@ class RobustMatrixCompletion(CompletionEstimator):
         if hasattr(self, "timed_fills_"):
             values: Array = self.fill(checked, times=times)
             return values
-        return self._bounded(filled(checked, (found.U @ found.H).T), checked)
+        return self._bounded(filled(checked, found.low_rank.T), checked)
 
     def fill(
         self,
@@ -368,7 +375,9 @@ class RobustMatrixCompletion(CompletionEstimator):
 
     def _method(self) -> Alternation:
         max_iter = check_count("max_iter", self.max_iter)
-        return Alternation(self._tracker(), check_tol(self.tol), max_iter)
+        return Alternation(
+            self._tracker(), check_tol(self.tol), max_iter, check_flag("center", self.center)
+        )
 
     def _tracker(self) -> PetrelsADMMTracker:
         return PetrelsADMMTracker(

@@ -15,6 +15,7 @@ from thalweg.noise.relative_scales import relative_scales
 from thalweg.noise.residual_counts import ResidualCounts
 from thalweg.trackers.noise_scale import truncated_noise_scale
 from thalweg.trackers.petrels_admm import PetrelsADMMTracker
+from thalweg.trackers.robust_center import robust_center
 from thalweg.trackers.robust_init import robust_init
 
 __all__ = ["Alternation", "code_size", "encoder_at"]
@@ -44,6 +45,8 @@ class Alternation:
         Angle between successive subspaces, in radians, at which the iteration stops.
     max_iter : int
         Largest number of iterations.
+    center : bool
+        Whether the model has a mean of each feature, which is fitted with the rows of the basis.
     start : tuple of array and float, or None
         Basis and noise scale to begin with; None finds them by a robust initialisation.
 
@@ -59,6 +62,7 @@ class Alternation:
     tracker: PetrelsADMMTracker
     tol: float
     max_iter: int
+    center: bool = False
     start: tuple[Array, float] | None = None
     name: ClassVar[str] = "alternation"
 
@@ -73,28 +77,33 @@ class Alternation:
         rng = np.random.default_rng(rng)
         rank = min(n_components, *V.shape)
         seed = int(rng.integers(2**31))
+        mean = _center(V, observed, rank, seed) if self.center else None
+        V = V if mean is None else V - mean[:, None]
         start = self.start or _init(V, observed, rank, seed)
         found, beyond = self.improve(V, observed, *start), ((0, n_components - rank), (0, 0))
-        return found._replace(U=np.pad(found.U.T, beyond).T, H=np.pad(found.H, beyond))
+        mean = mean if found.mean is None or mean is None else mean + found.mean
+        return found._replace(U=np.pad(found.U.T, beyond).T, H=np.pad(found.H, beyond), mean=mean)
 
     def improve(self, V: Array, observed: Mask | None, U: Array, noise: float) -> Completed:
         """Return the low-rank part that the alternation reaches from a basis."""
         mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
         size, count, converged = 0.0, 0, False
         scales: Array | None = None
+        mean = np.zeros(len(V), V.dtype)
         while count < self.max_iter and not converged:
             codes = encoder_at(self.tracker, U, noise, size, scales).encode(V, U, observed=observed)
             size, kept = code_size(codes.H, mask), mask & (codes.R == 0)
-            rows, Q = _rows(V, kept, U, codes.H)
+            rows, Q, shift = _rows(V, kept, U, codes.H, self.center)
             if self.tracker.noise == "per-feature":
                 scales = _feature_scales(V, mask, U, codes, scales)
+            V, mean = (V - shift[:, None], mean + shift) if self.center else (V, mean)
             residual = V - rows @ Q.T if scales is None else (V - rows @ Q.T) / scales[:, None]
-            n_fitted = rows.size + Q.size
+            n_fitted = rows.size + Q.size + (len(V) if self.center else 0)
             noise = truncated_noise_scale(residual[mask], self.tracker.threshold, n_fitted)
             before, U = U, np.linalg.qr(rows)[0]
             count, converged = count + 1, largest_angle(U, before) <= self.tol
         codes = encoder_at(self.tracker, U, noise, size, scales).encode(V, U, observed=observed)
-        return Completed(U, codes.H, codes.R * mask, count, converged, scales)
+        return Completed(U, codes.H, codes.R * mask, count, converged, scales, mean)
 
 
 def encoder_at(
@@ -131,15 +140,24 @@ def code_size(H: Array, mask: Mask) -> float:
     return float(np.median(sizes)) if sizes.size else 0.0
 
 
-def _rows(V: Array, kept: Mask, U: Array, H: Array) -> tuple[Array, Array]:
-    """Return rows of least squares on the entries kept, [T] (24), and the codes, orthonormal.
+def _rows(
+    V: Array, kept: Mask, U: Array, H: Array, center: bool = False
+) -> tuple[Array, Array, Array]:
+    """Return rows of least squares on the entries kept, [T] (24), for the codes, orthonormal.
 
-    A row with no more such entries than there are codes stays.
+    Also return these codes, and the intercepts, which are 0 without ``center``. A row with no more
+    such entries than there are codes stays.
     """
     Q, T = np.linalg.qr(H.T)
-    rows = LeastSquares().encode(V.T, Q, observed=kept.T).H.T
-    enough = kept.sum(axis=1) > len(H)
-    return np.where(enough[:, None], rows, U @ T.T), Q
+    if not center:
+        rows = LeastSquares().encode(V.T, Q, observed=kept.T).H.T
+        enough = kept.sum(axis=1) > len(H)
+        return np.where(enough[:, None], rows, U @ T.T), Q, np.zeros(len(V), V.dtype)
+    K, constant = len(H), np.ones((len(Q), 1), Q.dtype)
+    found = LeastSquares().encode(V.T, np.hstack([Q, constant]), observed=kept.T).H.T
+    enough = kept.sum(axis=1) > K + 1
+    rows = np.where(enough[:, None], found[:, :K], U @ T.T)
+    return rows, Q, np.where(enough, found[:, K], 0.0).astype(V.dtype)
 
 
 def _feature_scales(V: Array, mask: Mask, U: Array, codes: Codes, before: Array | None) -> Array:
@@ -158,9 +176,24 @@ def _feature_scales(V: Array, mask: Mask, U: Array, codes: Codes, before: Array 
 
 def _init(V: Array, observed: Mask | None, rank: int, seed: int) -> tuple[Array, float]:
     """Return a robust initial basis and the noise scale, from a sample if there are many rows."""
+    V, observed = _init_sample(V, observed, rank, seed)
+    return robust_init(V, rank, observed, seed=seed)[:2]
+
+
+def _center(V: Array, observed: Mask | None, rank: int, seed: int) -> Array:
+    """Return a robust mean of each feature, from as many samples as the initial basis."""
+    V, observed = _init_sample(V, observed, rank, seed)
+    mask = np.ones(V.shape, dtype=np.bool_) if observed is None else observed
+    return robust_center(V, rank, mask, seed=seed)
+
+
+def _init_sample(
+    V: Array, observed: Mask | None, rank: int, seed: int
+) -> tuple[Array, Mask | None]:
+    """Return as many samples as an initial basis needs."""
     share = 1.0 if observed is None else float(observed.mean())
     n = int((_INIT_OBSERVATIONS + _INIT_PER_COMPONENT * rank) / max(share, 1.0 / V.shape[1]))
     if n < V.shape[1]:
         some = np.sort(np.random.default_rng(seed).permutation(V.shape[1])[:n])
         V, observed = V[:, some], None if observed is None else observed[:, some]
-    return robust_init(V, rank, observed, seed=seed)[:2]
+    return V, observed

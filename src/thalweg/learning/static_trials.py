@@ -47,11 +47,11 @@ class StaticTrials:
         """Return the low-rank part of a table."""
         batch = as_batch(X)
         found = self.method.complete(batch.V, batch.observed, rank, self.seed)
-        residual = batch.V - found.U @ found.H - found.R
+        residual = batch.V - found.low_rank - found.R
         kept = residual if batch.observed is None else residual[batch.observed]
         if found.U.any(axis=0).all():
             self._starts[rank] = (found.U, float(np.sqrt(np.mean(np.square(kept)))))
-        return np.asarray((found.U @ found.H).T)
+        return np.asarray(found.low_rank.T)
 
     def further(self, rank: int) -> Alternation:
         """Return the completion of few iterations, from the trial of this rank if there was one."""
