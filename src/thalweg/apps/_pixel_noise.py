@@ -14,9 +14,10 @@ __all__ = ["PixelNoise", "measure_noise", "pixel_noise"]
 
 # Frames whose residuals are kept, at most, and entries of them, which bound the memory.
 _MAX_FRAMES, _MAX_ENTRIES = 256, 2**26
+_SORTED_ENTRIES = 2**22  # at a time
 _MEDIAN_TO_SCALE = 1.4826  # standard deviation of normal noise over its median absolute value
 # Weight of the common scale, in frames. Residuals of one pixel are correlated in time: a hundred
-# frames say as much as a few independent ones. benchmark: apps
+# frames say as much as a few independent ones. benchmark: films
 _PRIOR_FRAMES = 100.0
 # Smallest noise scale of images: one step of 8-bit values.
 _MIN_NOISE_SCALE = 1 / 255
@@ -60,18 +61,24 @@ def pixel_noise(residuals: Array) -> PixelNoise:
     one of its background, which flickers or is still. With n observed frames, the variance
     is shrunk to that of the common scale, :math:`(n s_i^2 + m s^2) / (n + m)`.
     """
-    magnitude = np.abs(residuals)
-    n = np.count_nonzero(~np.isnan(magnitude), axis=0)
-    own = _MEDIAN_TO_SCALE * _medians(magnitude, n)
+    n = np.count_nonzero(~np.isnan(residuals), axis=0)
+    own = _MEDIAN_TO_SCALE * _median_magnitudes(residuals, n)
     common = float(np.median(own[n > 0])) if n.any() else 0.0
     variance = (n * np.square(own) + _PRIOR_FRAMES * common**2) / (n + _PRIOR_FRAMES)
     scale = np.maximum(np.sqrt(variance), _MIN_NOISE_SCALE).astype(np.float32)
     return PixelNoise(scale, max(common, _MIN_NOISE_SCALE))
 
 
-def _medians(values: Array, n: Any) -> Array:
-    """Return the lower median along the first axis of the ``n`` values that are not NaN, or 0."""
-    ordered = np.sort(values, axis=0)  # NaN comes last
-    middle = np.maximum(n - 1, 0)[None] // 2
-    medians: Array = np.nan_to_num(np.take_along_axis(ordered, middle, axis=0)[0])
-    return medians
+def _median_magnitudes(residuals: Array, n: Any) -> Array:
+    """Return the lower median of the ``n`` magnitudes of each pixel that are not NaN, or 0.
+
+    Rows of the image are sorted a few at a time, which bounds the memory.
+    """
+    medians = np.empty(residuals.shape[1:], dtype=residuals.dtype)
+    step = max(1, _SORTED_ENTRIES * len(medians) // residuals.size)
+    for first in range(0, len(medians), step):
+        rows = slice(first, first + step)
+        ordered = np.sort(np.abs(residuals[:, rows]), axis=0)  # NaN comes last
+        middle = np.maximum(n[rows] - 1, 0)[None] // 2
+        medians[rows] = np.take_along_axis(ordered, middle, axis=0)[0]
+    return np.nan_to_num(medians, copy=False)

@@ -18,7 +18,7 @@ __all__ = ["POLICIES", "shadows"]
 
 POLICIES = ("drop", "keep", "mark")
 _WINDOW = 5  # pixels
-# Factor of the darkest shadow: light from the sky or other lamps remains. benchmark: apps
+# Factor of the darkest shadow: light from the sky or other lamps remains. benchmark: films
 _DARKEST = 0.6
 # Root mean square residual of the fit, in noise scales, beyond which the texture is another one.
 _LARGEST_RESIDUAL = 3.0
