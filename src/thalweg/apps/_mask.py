@@ -10,6 +10,7 @@ with the density f = 1 of the objects. Clipped evidence is averaged over 3 x 3 w
 pixel decides alone; a window with a positive mean is foreground. Small regions and holes go.
 """
 
+from math import pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from thalweg.apps._pixel_noise import PixelNoise
 __all__ = ["density_at", "evidence", "objects", "pooled", "threshold_of", "without_speckles"]
 
 _FREEDOM = 3.0  # degrees of freedom
-_DENSITY_AT_ZERO = 2.0 / (np.sqrt(3.0) * np.pi)  # of Student's law at scale 1
+_DENSITY_AT_ZERO = 2.0 / (sqrt(3.0) * pi)  # of Student's law at scale 1
 # Largest evidence of one pixel: odds of 50 to 1. Safety margin: 4 to 8 give nearly the same masks.
 _MAX_EVIDENCE = 4.0
 _WINDOW = 3  # pixels
@@ -65,8 +66,8 @@ def objects(residual: Array, noise: PixelNoise, density: float = 1.0) -> Mask:
 
 def evidence(residual: Array, scale: Array, density: float = 1.0) -> Array:
     """Return the clipped evidence of each pixel: of colours the largest; NaN at gaps."""
-    squares = np.square(residual / (np.sqrt(_FREEDOM) * scale))
-    values = 2.0 * np.log1p(squares) + np.log(density * scale / _DENSITY_AT_ZERO)
+    squares = np.square(residual / (sqrt(_FREEDOM) * scale))
+    values = 2.0 * np.log1p(squares) + np.log(density / _DENSITY_AT_ZERO * scale)
     if residual.ndim == 4:
         values = np.fmax.reduce(values, axis=3)
     clipped: Array = np.clip(values, -_MAX_EVIDENCE, _MAX_EVIDENCE)

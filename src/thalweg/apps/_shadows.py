@@ -12,7 +12,6 @@ import numpy as np
 
 from thalweg._typing import Array
 from thalweg.apps._mask import pooled
-from thalweg.apps._run import TINY
 
 __all__ = ["POLICIES", "shadows"]
 
@@ -37,7 +36,7 @@ def shadows(frames: Array, background: Array, scale: Array) -> Any:
     x, b = frames / scale, background / scale
     products = (_total(x * b), _total(np.where(np.isnan(x), np.nan, b * b)), _total(x * x))
     xb, bb, xx = (pooled(part, _WINDOW) for part in products)
-    factor = xb / np.maximum(bb, np.float32(TINY) + np.finfo(np.float32).tiny)
+    factor = xb / np.maximum(bb, np.finfo(np.float32).tiny)
     unexplained = xx - factor * xb
     return (factor > _DARKEST) & (factor < 1.0) & (unexplained < _LARGEST_RESIDUAL**2)
 
