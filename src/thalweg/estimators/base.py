@@ -14,6 +14,7 @@ from thalweg._threads import few_threads, map_in_threads
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
+from thalweg.estimators._callbacks import CallbackSupportMixin
 from thalweg.estimators._weights import check_sample_weight, weighted
 from thalweg.estimators.decomposition import Decomposition
 from thalweg.estimators.fitting import is_auto, warn_not_converged
@@ -34,7 +35,9 @@ _BLOCK_ENTRIES = 2**20
 _PRIOR_ENTRIES = 2**18
 
 
-class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Factorization(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Base of the estimators: all methods that need only components and an encoder.
 
     Examples

@@ -11,6 +11,7 @@ from thalweg._threads import few_threads, pool_threads
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.l1 import L1
 from thalweg.encoders import Encoder
+from thalweg.estimators._callbacks import FitTasks, has_callbacks, with_callbacks
 from thalweg.estimators._divergence import DivergenceEstimator
 from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error
@@ -169,6 +170,7 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
         self.callback = callback
         self.keep_history = keep_history
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None) -> Self:
         """Learn from all samples.
 
@@ -203,16 +205,20 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
             with few_threads(X.shape[1], count, min(X.shape[0], _SAMPLES_AT_ONCE)):
                 state = learner.init(form.batch(rows), form, rng)
             self.discard_fit()
+        tasks = FitTasks(self, "iteration", max_iter, unweighted(X))
+        tasks.begin()
         cuts = _cuts(X, form)
         whole = [form.batch(X)] if len(cuts) == 1 else None
         blocks = LocalBlocks(lambda: whole or (form.batch(X[cut]) for cut in cuts))
-        watched = self.keep_history or self.callback is not None
+        watched = self.keep_history or self.callback is not None or has_callbacks(self)
         with few_threads(X.shape[1], count, min(X.shape[0], cuts[0].stop)):
-            state = learner.run(state, blocks, len(cuts), max_iter, self.set_state, watched)
+            state = learner.run(state, blocks, len(cuts), max_iter, self.reporter(tasks), watched)
         self.finish(state)
         self.estimate_code_prior(X)
         self.order_components()
-        self.warn_unless_converged(state)
+        tasks.close()
+        if not tasks.stopped:
+            self.warn_unless_converged(state)
         return self
 
     def make_learner(self) -> DivergenceRounds:

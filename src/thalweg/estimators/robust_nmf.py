@@ -9,12 +9,13 @@ from thalweg.encoders import Encoder
 from thalweg.encoders.columns import MAX_CHUNK_SIZE
 from thalweg.errors import ParameterError
 from thalweg.estimators import parameters
+from thalweg.estimators._callbacks import FitTasks, with_callbacks
 from thalweg.estimators._robust import MATRIX_SOLVERS, RobustEstimator
 from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.rounds import RoundsEstimator
 from thalweg.estimators.validation import check_data
-from thalweg.learning.batches import as_batch
+from thalweg.learning.batches import as_batch, unweighted
 from thalweg.learning.progress import Progress
 from thalweg.learning.robust_rounds import NoisePlan, RobustRounds
 from thalweg.learning.rounds import LocalBlocks
@@ -171,6 +172,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
         self.callback = callback
         self.keep_history = keep_history
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None) -> Self:
         """Learn from all samples.
 
@@ -204,13 +206,19 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
                 state = learner.init(batch, generator(self.random_state))
             learner.method(state.outlier_weight)  # raises if a parameter is invalid
             self.discard_fit()
+        tasks = FitTasks(self, "iteration", max_iter, unweighted(X))
+        tasks.begin()
         plan = NoisePlan.of(X.shape[1], [X.shape[0]])
         with few_threads(*shape):
-            state = learner.run(state, LocalBlocks(lambda: [batch]), plan, max_iter, self.set_state)
+            state = learner.run(
+                state, LocalBlocks(lambda: [batch]), plan, max_iter, self.reporter(tasks)
+            )
             self.estimate_code_prior(X)
             self.order_components()
             self.count_residuals(X)
-        self.warn_unless_converged(state)
+        tasks.close()
+        if not tasks.stopped:
+            self.warn_unless_converged(state)
         return self
 
     def make_learner(self) -> RobustRounds:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from thalweg.estimators._callbacks import FitTasks
 from thalweg.estimators.base import Factorization
 from thalweg.estimators.fitting import warn_max_iter
 from thalweg.learning.progress import Progress
@@ -63,6 +64,30 @@ class RoundsEstimator(Factorization):
             self.__dict__.setdefault("history_", []).append(progress)
         if self.callback is not None:
             self.callback(progress)
+
+    def reporter(self, tasks: FitTasks) -> Callable[[RoundState], bool]:
+        """Return the function that is called after each iteration.
+
+        Parameters
+        ----------
+        tasks : FitTasks
+            The iterations, as scikit-learn's callbacks see them.
+
+        Returns
+        -------
+        callable
+            It publishes a state, and returns whether a callback stops the fit.
+        """
+
+        def report(state: RoundState) -> bool:
+            self.set_state(state)
+            if tasks.ended():
+                return True
+            if not state.converged and state.n_iter < self.max_iter:
+                tasks.begin()
+            return False
+
+        return report
 
     def finish(self, state: RoundState) -> None:
         """Publish the final state; its objective replaces the last one of the history.

@@ -9,6 +9,7 @@ from thalweg._checks import check_callback, check_count, generator
 from thalweg._threads import few_threads
 from thalweg._typing import Indices
 from thalweg.encoders import Encoder
+from thalweg.estimators._callbacks import FitTasks, with_callbacks
 from thalweg.estimators._rank import RankSearch
 from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._weights import weighted
@@ -101,6 +102,7 @@ class StreamingEstimator(StreamFit, RankSearch):
         self.objective_ = learner.objective(state)
         return self
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None) -> Self:
         """Learn from all samples in batches; an earlier fit is discarded.
 
@@ -133,17 +135,29 @@ class StreamingEstimator(StreamFit, RankSearch):
             with few_threads(*shape, self.n_jobs):
                 state = learner.init(form.batch(rows[order[:n_first]]), form, rng)
                 self.set_state(learner, state)
+        tasks = FitTasks(self, "batch", epochs * -(-n // size), X)
         with few_threads(*shape, self.n_jobs):
             try:
                 for epoch in range(epochs):
                     order = order if epoch == 0 else self._order(n, rng)
                     for start in range(0, n, size):
+                        tasks.begin()
                         batch = form.batch(rows[order[start : start + size]])
                         state = learner.learn(state, batch)
                         self.report(learner, state, n * epochs)
+                        if self._stops(tasks, learner, state):
+                            return self
             finally:  # an interrupted fit keeps the result so far
                 self.set_state(learner, state)
+                tasks.close()
         return self
+
+    def _stops(self, tasks: FitTasks, learner: OnlineLearner, state: OnlineState) -> bool:
+        """End a batch; return whether a callback of scikit-learn stops the fit."""
+        if tasks.root is None:
+            return False
+        self.set_state(learner, state)
+        return tasks.ended()
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, weights: Any = None

@@ -122,13 +122,13 @@ class DivergenceRounds:
         blocks: BlockTasks,
         n_blocks: int,
         max_iter: int,
-        report: Callable[[RoundState], None] = lambda state: None,
+        report: Callable[[RoundState], bool | None] = lambda state: None,
         watched: bool = False,
     ) -> RoundState:
         """Return the state after the rounds.
 
-        ``report`` is called whenever the objective was evaluated: in each round if ``watched``,
-        else in every fifth and the last.
+        ``report`` may stop them. It is called whenever the objective was evaluated: in each round
+        if ``watched``, else in every fifth and the last.
         """
         if state.n_iter >= max_iter:
             return state
@@ -139,7 +139,8 @@ class DivergenceRounds:
             if watched or due or n_iter == max_iter:
                 state = descent.evaluated(state)._replace(n_iter=n_iter)
                 state = state._replace(converged=due and self._has_converged(previous, state))
-                report(state)
+                if report(state):
+                    break
             if due:
                 if state.converged:
                     break

@@ -147,15 +147,14 @@ class RobustRounds:
         blocks: BlockTasks,
         plan: NoisePlan,
         max_iter: int,
-        report: Callable[[RoundState], None] = lambda state: None,
+        report: Callable[[RoundState], bool | None] = lambda state: None,
     ) -> RoundState:
-        """Return the state after the rounds; ``report`` is called after each."""
+        """Return the state after the rounds; ``report`` is called after each, and may stop."""
         descent, schedule = _Descent(self, blocks, plan, state), Schedule(self, state)
         for n_iter in range(state.n_iter + 1, max_iter + 1):
             state = descent.round(state, n_iter, *schedule.follows(n_iter))
             state = state._replace(converged=schedule.ends(n_iter, state.objective))
-            report(state)
-            if state.converged:
+            if report(state) or state.converged:
                 break
         return state
 
