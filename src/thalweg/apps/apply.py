@@ -158,9 +158,7 @@ def _same_words(run: Run, extra: dict[str, Any]) -> Stream:
     """Return documents with the terms of the model."""
     weights: Any = None if extra["weights"] is None else np.array(extra["weights"])
     if extra["text"]:
-        from thalweg.streams.text import Vocabulary
-
-        return open_source(run, vocabulary=Vocabulary(tuple(extra["terms"]), weights))
+        return _same_texts(run, extra, weights)
     terms = Terms(extra["terms"], np.array(extra["places"], dtype=np.intp), weights)
     stream = open_source(run)
     if stream.n_features <= terms.places.max():
@@ -169,6 +167,21 @@ def _same_words(run: Run, extra: dict[str, Any]) -> Stream:
             f"of the model, got {stream.n_features}. Pass a matrix with the same columns."
         )
     return weighed(stream, terms)
+
+
+def _same_texts(run: Run, extra: dict[str, Any], weights: Any) -> Stream:
+    """Return texts as rows of the terms of the model; of a table, the same column."""
+    from thalweg.apps._texts import open_texts
+    from thalweg.apps._word_counts import KnownWords
+
+    path = isinstance(run.source, str | PathLike) and Path(run.source).suffix.lower() != ".txt"
+    texts = open_texts(run, extra["column"] if path else None)
+    if texts is None:
+        raise InputError(
+            f"{run.title} must have texts like the data of the model, got numbers only."
+        )
+    rows = KnownWords(texts.read, {term: i for i, term in enumerate(extra["terms"])})
+    return weighed(rows, Terms(extra["terms"], np.arange(rows.n_features), weights))
 
 
 def _report(folder: Folder, values: dict[str, Any], saved: Any, panels: list[Any]) -> None:

@@ -19,7 +19,7 @@ from thalweg.apps._report import learning_panels, rank_panels, save_model, write
 from thalweg.apps._run import TINY, Common, Result, Run
 from thalweg.apps._streams import length, read_batch_size
 from thalweg.apps._tables import csv_file, write_csv
-from thalweg.apps._words import Documents, documents
+from thalweg.apps._words import Documents, Vocabulary, documents
 from thalweg.streams import Repeated, Shuffled, Stream
 
 __all__ = ["topics"]
@@ -33,9 +33,14 @@ def topics(
     source: Any,
     out: str | PathLike[str] | None = None,
     *,
-    terms: int = 1000,
+    column: str | None = None,
+    terms: int = 20_000,
+    min_documents: int | None = None,
+    max_share: float = 0.7,
+    bigrams: bool = False,
+    language: str = "auto",
+    stop_words: Collection[str] | str | PathLike[str] = (),
     words: int = 12,
-    stop_words: Collection[str] = (),
     method: str = "online-nmf",
     **common: Unpack[Common],
 ) -> Result:
@@ -45,18 +50,28 @@ def topics(
 
     Parameters
     ----------
-    source : path, sparse matrix, array or Stream
-        A ``.txt`` file with one document per line, or a matrix with one row per document and one
-        column per word: ``.npz`` (with an array ``terms`` of the words), CSV with the words as
-        header, ... Integers are counts, and get TF-IDF weights; other numbers are used unchanged.
-    out : path or None, default=None
-        Output folder; None creates one in the current directory, named after the source.
-    terms : int, default=1000
-        Size of the vocabulary: the words with the largest weights.
+    source : path, sparse matrix, array, Stream, list of str or data frame
+        Texts: a ``.txt`` file with one document per line; a CSV, TSV, Parquet or JSON Lines file
+        with a column of texts; a list. Or a matrix with one row per document and one column per
+        word: ``.npz`` (with an array ``terms`` of the words), CSV with the words as header, ...
+        Integers are counts, and get TF-IDF weights; other numbers are used unchanged.
+    column : str or None, default=None
+        Column of the texts; None takes the one with the most words.
+    terms : int, default=20000
+        Largest size of the vocabulary: the words with the largest weights.
+    min_documents : int or None, default=None
+        Smallest number of documents with a word; None means one in a thousand, from 2 to 5.
+    max_share : float, default=0.7
+        Largest share of the documents with a word.
+    bigrams : bool, default=False
+        Whether two consecutive words of a text are a term as well.
+    language : str, default='auto'
+        Language of the stop words: 'english', 'french', 'german', ...; 'none' keeps all words,
+        and 'auto' finds the language.
+    stop_words : collection of str, str or path, default=()
+        Further words to ignore: a collection, a file, or the name of a language.
     words : int, default=12
         Number of words per topic in the report and in ``topics.csv``.
-    stop_words : collection of str, default=()
-        Words to ignore, in lower case.
     method : str, default='online-nmf'
         Name of an estimator.
     **common
@@ -82,9 +97,10 @@ def topics(
     [True, True]
     """
     run = Run("topics", source, **common)
-    require_whole(1, terms=terms, words=words)
+    require_whole(1, words=words)
+    limits = Vocabulary(terms, min_documents, max_share, bigrams, language, stop_words)
     with open_folder(run, out) as folder:
-        corpus = documents(run, terms, {word.lower() for word in stop_words})
+        corpus = documents(run, limits, column)
         begin = perf_counter()
         model = build(
             method, run.settings, components=run.components, seed=run.seed, default=_TOPICS
@@ -99,6 +115,7 @@ def topics(
         values = {
             "documents": int(sizes.sum()),
             "words": len(corpus.terms.names),
+            **({} if corpus.texts is None else {"language": corpus.language}),
             "topics": [[word for word, _ in ranked] for ranked in top],
             "documents of each": sizes.tolist(),
             "seconds": perf_counter() - begin,
@@ -110,7 +127,8 @@ def topics(
             terms=corpus.terms.names,
             places=corpus.terms.places.tolist(),
             weights=None if weights is None else weights.tolist(),
-            text=hasattr(corpus.stream, "words"),
+            text=corpus.texts is not None,
+            column=None if corpus.texts is None else corpus.texts.column,
         )
         _report(
             folder,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from thalweg.cli._common import job
-from thalweg.cli._parse import names, side, words
+from thalweg.cli._parse import names, side
 
 __all__ = ["app"]
 
@@ -103,9 +103,22 @@ def denoise(
 @job()
 def topics(
     text_or_matrix: Source,
-    terms: Annotated[int, typer.Option(help="Size of the vocabulary.")] = 1000,
-    words_: Annotated[int, typer.Option("--words", help="Words shown per topic.")] = 12,
-    stop_words: Annotated[str | None, typer.Option(help="File of words to ignore.")] = None,
+    column: Annotated[str | None, typer.Option(help="Column of the texts of a table.")] = None,
+    terms: Annotated[int, typer.Option(help="Largest size of the vocabulary.")] = 20_000,
+    min_documents: Annotated[
+        int | None, typer.Option(help="Smallest number of documents with a word.")
+    ] = None,
+    max_share: Annotated[
+        float, typer.Option(help="Largest share of the documents with a word.")
+    ] = 0.7,
+    bigrams: Annotated[bool, typer.Option("--bigrams", help="Count pairs of words too.")] = False,
+    language: Annotated[
+        str, typer.Option(help="Language of the stop words, auto or none.")
+    ] = "auto",
+    stop_words: Annotated[
+        str | None, typer.Option(help="File of words to ignore, or a language.")
+    ] = None,
+    words: Annotated[int, typer.Option(help="Words shown per topic.")] = 12,
     method: Method = "online-nmf",
     **rest: Any,
 ) -> Any:
@@ -114,9 +127,14 @@ def topics(
 
     return apps.topics(
         text_or_matrix,
+        column=column,
         terms=terms,
-        words=words_,
-        stop_words=words(stop_words),
+        min_documents=min_documents,
+        max_share=max_share,
+        bigrams=bigrams,
+        language=language,
+        stop_words=() if stop_words is None else stop_words,
+        words=words,
         method=method,
         **rest,
     )

@@ -2,12 +2,11 @@
 
 import ast
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from thalweg.errors import InputError, ParameterError
+from thalweg.errors import ParameterError
 
-__all__ = ["names", "pairs", "side", "words"]
+__all__ = ["names", "pairs", "side"]
 
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, Any]:
@@ -45,15 +44,3 @@ def side(text: str | None) -> tuple[int, int] | None:
 def names(text: str | None) -> list[str] | None:
     """Parse ``"a,b"`` to ``["a", "b"]``."""
     return None if text is None else [name.strip() for name in text.split(",")]
-
-
-def words(path: str | None) -> frozenset[str]:
-    """Read the words of a file."""
-    if path is None:
-        return frozenset()
-    try:
-        return frozenset(Path(path).read_text("utf-8").lower().split())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} must be a file of words, got an unreadable file ({error}). Check the path."
-        ) from error

@@ -139,6 +139,10 @@ class TextStream(Source):
         counted = map(self._counts, islice(self._lines, start, None))
         yield from collect(counted, size, start, partial(self._rows, self.words.weights))
 
+    def texts(self) -> Iterator[str]:
+        """Yield the lines, line ends included."""
+        return self._lines
+
     @property
     def _lines(self) -> Iterator[str]:
         return lines(Path(self.source), self.encoding)
