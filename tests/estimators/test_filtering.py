@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from thalweg import PetrelsADMM, checkpoint, streams
+from thalweg import PetrelsADMM, RobustMatrixCompletion, checkpoint, streams
 from thalweg.checkpoint import Keeper
 from thalweg.dynamics.autoregressive_factors import AutoregressiveFactors
 from thalweg.errors import InputError, ParameterError
@@ -245,3 +246,70 @@ def test_without_dynamics_there_are_no_error_bars() -> None:
         model.forecast(3)
     with pytest.raises(InputError, match="at least 16 rows, got 5"):
         tracker().partial_fit(X[:5]).forecast(3)
+
+
+@pytest.mark.parametrize("dynamics", ["auto", AutoregressiveFactors(), None])
+def test_fills_are_within_bounds(dynamics: Any) -> None:
+    X = np.exp(stream(700))
+    X[:, 1] *= -1.0
+    X[:, 2] -= X[:, 2].mean()
+    gaps = with_gaps(X, "blocks")[0]
+    gaps[690:, 0] = np.nan
+    free = tracker(dynamics=dynamics).fit(gaps[:600])
+    bounded = tracker(dynamics=dynamics, bounds="auto").fit(gaps[:600])
+    lower, upper = bounded.bounds_
+    np.testing.assert_array_equal(lower, [0, -np.inf, -np.inf, 0, 0, 0, 0, 0])
+    np.testing.assert_array_equal(upper, [np.inf, 0, *[np.inf] * 6])
+    rows = gaps[600:]
+    loose, filled = free.fill(rows), bounded.fill(rows)
+    clipped = np.where(np.isnan(rows), np.clip(loose, lower, upper), rows)
+    assert (clipped != loose).any()
+    np.testing.assert_array_equal(filled, clipped)
+    given = tracker(dynamics=dynamics, bounds=(0.5, [2.0] * 8)).fit(gaps[:600]).fill(rows)
+    assert ((given >= 0.5) & (given <= 2.0))[np.isnan(rows)].all()
+    np.testing.assert_array_equal(given[~np.isnan(rows)], rows[~np.isnan(rows)])
+    if dynamics is not None:
+        _, low, high = bounded.fill(rows, interval=0.99)
+        wide = free.fill(rows, interval=0.99)[1:]
+        for part, end in zip((low, high), wide, strict=True):
+            np.testing.assert_array_equal(
+                part, np.where(np.isnan(rows), np.clip(end, lower, upper), rows)
+            )
+        assert ((lower <= low) & (low <= filled) & (filled <= high) & (high <= upper)).all()
+        for part in bounded.forecast(20, interval=0.99):
+            assert ((lower <= part) & (part <= upper)).all()
+
+
+def test_bounds_are_those_of_all_entries_so_far(tmp_path: Path) -> None:
+    X = np.abs(stream(120, 4))
+    X[:, 3] = np.nan
+    X[90:, 0] = -1.0
+    X[:, 2] = 0.0
+    model = tracker(bounds="auto")
+    for start in range(0, 120, 7):
+        model.partial_fit(X[start : start + 7])
+        if start == 84:
+            np.testing.assert_array_equal(model.bounds_[0], [-np.inf, 0, -np.inf, -np.inf])
+    np.testing.assert_array_equal(model.bounds_[0], [-np.inf, 0, -np.inf, -np.inf])
+    assert_equal(model.extent_, tracker(bounds="auto").fit(X).extent_)
+    checkpoint.save(tmp_path / "model", model)
+    loaded: Any = checkpoint.load(tmp_path / "model").estimator
+    assert_equal(loaded.extent_, model.extent_)
+    late = tracker().fit(X).set_params(bounds="auto")
+    with pytest.raises(NotFittedError):
+        late.fill(X)
+    for wrong in ("some", (1.0, 0.0), 3.0, ([0.0, 0.0], 1.0)):
+        with pytest.raises(ParameterError, match="bounds must be"):
+            tracker(bounds=wrong).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped after max_iter")
+@pytest.mark.parametrize("kind", [PetrelsADMM, RobustMatrixCompletion])
+def test_fills_of_entries_without_weight_are_within_bounds(kind: Any) -> None:
+    X = stream(200)
+    weights = np.ones(X.shape)
+    weights[::3, 1] = 0.0
+    model = kind(2, bounds=(-0.1, 0.1), random_state=0).fit(X)
+    filled = model.fill(X, weights)
+    assert (np.abs(filled[::3, 1]) <= 0.1).all()
+    np.testing.assert_array_equal(filled[weights > 0], X[weights > 0])

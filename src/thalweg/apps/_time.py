@@ -1,6 +1,7 @@
 """Completion of tables in time: settings of the model, and the errors of its fills."""
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ _ERRORS = "errors of hidden entries"
 
 
 def fills_in_time(model: Any) -> bool:
-    """Return whether a model can use time."""
-    return bool({"dynamics", "bounds"} <= model.get_params(deep=False).keys())
+    """Return whether a model can use the times of a table."""
+    return "times" in signature(model.fit).parameters
 
 
 def use_time(model: Any, X: Array, units: Units, run: Run) -> None:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from thalweg._rooms import resolve
 from thalweg._typing import Array
 from thalweg.dynamics import Dynamics, Expected
+from thalweg.dynamics.bounds import Extent
 from thalweg.dynamics.dynamic_state import column_units
 from thalweg.dynamics.gaps import gap_ages
 from thalweg.errors import InputError, ParameterError
@@ -18,23 +19,38 @@ from thalweg.estimators._timed_results import (
     forecast_results,
     forecast_times,
 )
-from thalweg.estimators._times import check_interval
+from thalweg.estimators._times import check_bounds, check_interval
 from thalweg.estimators._tracking import Tracking
+from thalweg.estimators._weights import weighted
+from thalweg.estimators.fitting import is_auto
 from thalweg.estimators.validation import check_data
+from thalweg.learning.batches import unweighted
 from thalweg.learning.row_fill import RowFill
 from thalweg.learning.stream_filter import FilterState, StreamFilter
 from thalweg.learning.tracking import TrackingLearner
 
 __all__ = ["FilteringTracker"]
 
-_UNBOUNDED = Bounds(-np.inf, np.inf)
 _LEAST_ROWS = 16  # rows that a forecast needs
 
 
 class FilteringTracker(Tracking):
-    """Base of the trackers with ``dynamics``: filters beside the tracker, in ``filter_``."""
+    """Base of the trackers with ``dynamics``: filters beside the tracker, in ``filter_``.
 
+    Fills and forecasts are within ``bounds``, which with "auto" follow from ``extent_``.
+    """
+
+    bounds: Any
     filter_: FilterState
+    extent_: Extent
+
+    @property
+    def bounds_(self) -> tuple[Array, Array] | None:
+        """Lower and upper bounds of the fills of each feature, or None."""
+        auto = is_auto(self.bounds)
+        check_is_fitted(self, "extent_" if auto else None)
+        extent = self.extent_ if auto else Extent.none(self.n_features_in_)
+        return check_bounds(self.bounds, extent)
 
     def transform(self, X: Any, weights: Any = None, *, past: bool = True) -> Array:
         """Return the codes of X.
@@ -80,7 +96,8 @@ class FilteringTracker(Tracking):
         """Return X with missing entries filled; the model is not changed.
 
         Without ``dynamics`` each row is filled by itself. With ``dynamics``, a missing entry has
-        its expected value given the other entries of its row and the rows before it.
+        its expected value given the other entries of its row and the rows before it. Fills are
+        within ``bounds_``.
 
         Parameters
         ----------
@@ -111,15 +128,16 @@ class FilteringTracker(Tracking):
                     "return_std and interval must be False and None without dynamics, got "
                     f"{return_std!r} and {interval!r}. Set dynamics='auto' and fit again."
                 )
-            return super().fill(X, weights)
+            return self._bounded_fill(X, weights)
         check_is_fitted(self)
         _no_weights(weights)
         rows = _dense(check_data(self, X, reset=False))
         tail = self.filter_.window if past else rows[:0]
         ages = gap_ages(np.isnan(np.vstack([tail, rows])))[len(tail) :]
         expected, errors = self._expected(rows, ages, past), self.filter_.calibration
+        limits = self._limits()
         return fill_results(
-            rows, expected, errors, ages, _UNBOUNDED, return_std=return_std, level=level
+            rows, expected, errors, ages, limits, return_std=return_std, level=level
         )
 
     def forecast(self, steps: Any, *, return_std: bool = False, interval: Any = None) -> Any:
@@ -154,7 +172,7 @@ class FilteringTracker(Tracking):
         forecasts = self._filter().forecasts(self.filter_, len(self.components_))
         times, dtype = forecast_times(steps, forecasts.state), self.components_.dtype
         return forecast_results(
-            times, forecasts, _UNBOUNDED, dtype, return_std=return_std, level=level
+            times, forecasts, self._limits(), dtype, return_std=return_std, level=level
         )
 
     def complete(self, X: Any, *, epochs: int = 3) -> Array:
@@ -178,6 +196,28 @@ class FilteringTracker(Tracking):
         self._learn_epochs(X, epochs)
         filled: Array = self.fill(X, past=False)
         return filled
+
+    def _initialise(self, learner: TrackingLearner, X: Any) -> None:
+        check_bounds(self.bounds, Extent.none(X.shape[1]))
+        super()._initialise(learner, X)
+
+    def _learn(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
+        super()._learn(learner, X, n_total)
+        if is_auto(self.bounds):
+            before = getattr(self, "extent_", None) or Extent.none(X.shape[1])
+            self.extent_ = before.extended(X)
+
+    def _limits(self) -> Bounds:
+        bounds = self.bounds_
+        return Bounds() if bounds is None else Bounds(*bounds)
+
+    def _bounded_fill(self, X: Any, weights: Any) -> Array:
+        """Return rows filled by themselves, within the bounds."""
+        values: Array = super().fill(X, weights)
+        if self.bounds is None:
+            return values
+        known = unweighted(weighted(check_data(self, X, reset=False), None, weights))
+        return self._limits().clip_fills(values, _dense(known))
 
     def _is_timed(self) -> bool:
         """Return whether the past is used at present."""

@@ -16,14 +16,18 @@ __all__ = ["Bounds", "fill_results", "forecast_results", "forecast_times"]
 
 
 class Bounds(NamedTuple):
-    """Lower and upper bounds of each feature."""
+    """Lower and upper bounds of each feature; none by default."""
 
-    lower: Array | float
-    upper: Array | float
+    lower: Array | float = -np.inf
+    upper: Array | float = np.inf
 
     def clip(self, values: Array) -> Array:
         """Return values within the bounds."""
         return np.clip(values, self.lower, self.upper).astype(values.dtype, copy=False)
+
+    def clip_fills(self, values: Array, X: Array) -> Array:
+        """Return filled rows, whose fills are within the bounds; observed entries stay."""
+        return np.where(np.isnan(X), self.clip(values), values)
 
 
 def fill_results(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from thalweg._typing import Array
-from thalweg.dynamics.bounds import sign_bounds
+from thalweg.dynamics.bounds import Extent
 from thalweg.errors import InputError, ParameterError
 
 __all__ = ["check_bounds", "check_interval", "check_times", "times_of"]
@@ -49,7 +49,7 @@ def check_times(times: Any, n_rows: int) -> Array:
     return numbers
 
 
-def check_bounds(bounds: Any, X: Array) -> tuple[Array, Array] | None:
+def check_bounds(bounds: Any, extent: Extent) -> tuple[Array, Array] | None:
     """Return lower and upper bounds of each feature; those of "auto" are in the data."""
     if bounds is None:
         return None
@@ -58,9 +58,9 @@ def check_bounds(bounds: Any, X: Array) -> tuple[Array, Array] | None:
             raise ParameterError(
                 f"bounds must be None, 'auto' or a pair of bounds, got {bounds!r}."
             )
-        return sign_bounds(X)
+        return extent.sign_bounds()
     try:
-        low, high = (np.broadcast_to(np.asarray(b, np.float64), X.shape[1]) for b in bounds)
+        low, high = (np.broadcast_to(np.asarray(b, np.float64), len(extent.low)) for b in bounds)
     except (TypeError, ValueError):
         raise ParameterError(
             "bounds must be None, 'auto' or a pair of numbers or arrays with one entry per "

@@ -219,7 +219,7 @@ class Tracking(StreamFit, Alarms):
         """Check the parameters of the initial basis, and publish it."""
         K = 1 if is_auto(self.n_components) else check_count("n_components", self.n_components)
         F = X.shape[1]
-        for name in ("rank_evidence_", "mean_", "filter_"):  # of an earlier fit
+        for name in ("rank_evidence_", "mean_", "filter_", "extent_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if K > F:
             raise ParameterError(

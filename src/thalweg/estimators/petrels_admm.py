@@ -71,6 +71,10 @@ class PetrelsADMM(FilteringTracker):
         intervals, and :meth:`forecast` continues the stream. EM learns the parameters from the
         latest rows. "auto" uses the past as much as it helps to fill hidden entries. None takes
         rows for independent. :meth:`decompose` and p-values are those of the row alone.
+    bounds : None, "auto" or pair, default=None
+        Lower and upper bounds of fills and forecasts: two numbers, or two arrays with an entry per
+        feature. "auto" fills features that had no negative entries so far nonnegatively, and those
+        without positive ones nonpositively.
     orthonormal : bool, default=False
         Whether ``components_`` are made orthonormal.
     epochs : int, default=1
@@ -99,6 +103,10 @@ class PetrelsADMM(FilteringTracker):
     filter_ : FilterState
         With ``dynamics``: the latest rows, the model in time with the moments of the last row, and
         the errors of hidden entries.
+    bounds_ : tuple of two arrays, or None
+        Bounds of fills and forecasts.
+    extent_ : Extent
+        With ``bounds="auto"``: the smallest and the largest entry of each feature.
     state_ : NamedTuple
         State of the tracking: all that changes from sample to sample.
     drift_ : array
@@ -155,6 +163,7 @@ class PetrelsADMM(FilteringTracker):
         on_jump: str = "reset",
         center: bool = False,
         dynamics: Any = None,
+        bounds: Any = None,
         orthonormal: bool = False,
         epochs: int = 1,
         random_state: Any = None,
@@ -175,6 +184,7 @@ class PetrelsADMM(FilteringTracker):
         self.on_jump = on_jump
         self.center = center
         self.dynamics = dynamics
+        self.bounds = bounds
         self.orthonormal = orthonormal
         self.epochs = epochs
         self.random_state = random_state

@@ -12,6 +12,7 @@ from thalweg._threads import few_threads
 from thalweg._typing import Array, Mask
 from thalweg.completion import Completed
 from thalweg.dynamics import Dynamics
+from thalweg.dynamics.bounds import Extent
 from thalweg.dynamics.gaps import gap_lengths
 from thalweg.encoders import Encoder
 from thalweg.errors import ParameterError
@@ -23,8 +24,10 @@ from thalweg.estimators._timed_results import (
     forecast_times,
 )
 from thalweg.estimators._times import check_bounds, check_interval, check_times, times_of
+from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error, warn_max_iter
 from thalweg.estimators.validation import check_data, filled
+from thalweg.learning.batches import unweighted
 from thalweg.learning.dynamic_completion import RANKS, Choice, choose
 from thalweg.learning.robust_completion import Alternation, code_size, encoder_at
 from thalweg.learning.static_trials import StaticTrials
@@ -269,8 +272,8 @@ class RobustMatrixCompletion(CompletionEstimator):
                     "return_std and interval must be False and None without dynamics, got "
                     f"{return_std!r} and {interval!r}. Set dynamics='auto'."
                 )
-            rows = check_data(self, X, reset=False)
-            return self._bounded(super().fill(X, weights), rows)
+            rows = weighted(check_data(self, X, reset=False), None, weights)
+            return self._bounded(super().fill(X, weights), unweighted(rows))
         if weights is not None:
             raise ParameterError(
                 "weights must be None with dynamics, got an array. Mark missing entries with NaN."
@@ -333,7 +336,7 @@ class RobustMatrixCompletion(CompletionEstimator):
             )
         for name in ("dynamics_", "choice_", "timed_fills_", "rank_evidence_"):
             self.__dict__.pop(name, None)
-        self.bounds_ = check_bounds(self.bounds, _dense(X))
+        self.bounds_ = check_bounds(self.bounds, Extent.none(X.shape[1]).extended(X))
         if self.dynamics is None:
             return self._solve(X)
         rows = _dense(X)
@@ -365,13 +368,11 @@ class RobustMatrixCompletion(CompletionEstimator):
         return choose(rows, times, ranks, given, static=static, rng=generator(self.random_state))
 
     def _limits(self) -> Bounds:
-        return Bounds(-np.inf, np.inf) if self.bounds_ is None else Bounds(*self.bounds_)
+        return Bounds() if self.bounds_ is None else Bounds(*self.bounds_)
 
     def _bounded(self, values: Array, X: Any) -> Array:
         """Apply bounds to fills, not to observed entries."""
-        if self.bounds_ is None:
-            return values
-        return np.where(np.isnan(_dense(X)), self._limits().clip(values), values)
+        return values if self.bounds_ is None else self._limits().clip_fills(values, _dense(X))
 
     def _method(self) -> Alternation:
         max_iter = check_count("max_iter", self.max_iter)
