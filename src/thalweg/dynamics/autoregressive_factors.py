@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from thalweg.dynamics.factor_chain import CodeMoments, FactorParameters
 from thalweg.dynamics.factor_learning import improve_factors, initial_factors
 from thalweg.dynamics.local_learning import initial_parameters, learn_local
 from thalweg.dynamics.local_processes import LocalMoments, LocalParameters
+from thalweg.dynamics.reweighting import TableMoments, code_weights, local_weights, table_moments
 from thalweg.dynamics.row_filter import Filtered, filter_rows
 from thalweg.dynamics.seasons import fit_season, harmonics
 from thalweg.errors import ParameterError
@@ -24,23 +25,12 @@ __all__ = ["AutoregressiveFactors"]
 _FIRST_THRESHOLD = 2.5
 # Rounds of reweighting, and iterations of EM in each, of the local processes.
 _LOCAL_ROUNDS, _LOCAL_ITERATIONS = 3, 2
-_CODE_ROUNDS = 3  # rounds of reweighting of codes for given parameters
 # Iterations of EM from the parameters of a similar table or model.
 # tests: dynamics/test_autoregressive_factors.py
 _WARM_ITERATIONS = 5
 # Gain of log-likelihood per observed entry at which EM stops.
 # Safety margin: any value in 1e-4..1e-3 gives the same fills.
 _LEAST_GAIN = 5e-4
-
-
-class _Parts(NamedTuple):
-    """Moments of a table in standardised units."""
-
-    low_rank: Array
-    codes: CodeMoments
-    deviation: LocalMoments
-    code_weights: Array
-    local_weights: Array
 
 
 @dataclass(frozen=True)
@@ -214,7 +204,7 @@ class AutoregressiveFactors:
         """Return the moments of each row given those before it, without outliers."""
         Z, observed, steps = self._standardised(state, X, times)[:3]
         parts = self._moments(state, Z, observed, steps)
-        codes = _no_codes(len(Z))
+        codes = CodeMoments.none(len(Z))
         if len(state.factors.phi):
             codes = chain.filter_codes(Z, parts.code_weights, steps, state.factors)
         left = np.where(observed, Z - codes.mean @ state.factors.loadings.T, 0.0)
@@ -243,7 +233,7 @@ class AutoregressiveFactors:
         else:
             parameters = warm.factors
         if n_components == 0:
-            return parameters, _no_codes(len(Z))
+            return parameters, CodeMoments.none(len(Z))
         weights: Array = observed.astype(np.float64)
         least, before = _LEAST_GAIN * np.count_nonzero(observed), -np.inf
         n_iter = self.max_iter if warm is None else min(self.max_iter, _WARM_ITERATIONS)
@@ -253,8 +243,8 @@ class AutoregressiveFactors:
             if late and moments.log_likelihood - before < least:
                 return parameters, moments
             before = moments.log_likelihood if late else before
-            threshold = self.threshold if late else min(_FIRST_THRESHOLD, self.threshold)
-            weights = self._code_weights(Z, observed, weights, parameters, moments, threshold)
+            threshold = self._threshold(late=late)
+            weights = code_weights(Z, observed, weights, parameters, moments, threshold)
             parameters = improve_factors(
                 Z, weights, steps, parameters, moments, autoregressive=follow
             )
@@ -276,76 +266,23 @@ class AutoregressiveFactors:
         if warm is not None and _is_walk(warm.local) == walk and warm.local.variance.all():
             parameters, rounds = warm.local, 1
             moments = local.smooth_local(Y, weights, steps, parameters)
-            weights = self._local_weights(Y, observed, weights, parameters, moments, late=True)
+            weights = local_weights(Y, observed, weights, parameters, moments, self.threshold)
         for i in range(rounds):
             parameters, _ = learn_local(Y, weights, steps, parameters, _LOCAL_ITERATIONS)
             moments = local.smooth_local(Y, weights, steps, parameters)
-            late = rounds == 1 or not self._early(i, rounds)
-            weights = self._local_weights(Y, observed, weights, parameters, moments, late=late)
+            threshold = self._threshold(late=rounds == 1 or not self._early(i, rounds))
+            weights = local_weights(Y, observed, weights, parameters, moments, threshold)
         return parameters, local.smooth_local(Y, weights, steps, parameters)
 
-    def _local_weights(
-        self,
-        Y: Array,
-        observed: Mask,
-        weights: Array,
-        parameters: LocalParameters,
-        moments: LocalMoments,
-        *,
-        late: bool,
-    ) -> Array:
-        if self.threshold == np.inf:
-            return weights
-        threshold = self.threshold if late else min(_FIRST_THRESHOLD, self.threshold)
-        squares = local.leave_one_out(Y, weights, parameters, moments)
-        return np.asarray(observed.T * _weights(squares, threshold))
+    def _moments(self, state: DynamicState, Z: Array, observed: Mask, steps: Array) -> TableMoments:
+        return table_moments(state.factors, state.local, Z, observed, steps, self.threshold)
 
-    def _moments(self, state: DynamicState, Z: Array, observed: Mask, steps: Array) -> _Parts:
-        """Return codes and deviations for given parameters, with weights from their residuals."""
-        factors = state.factors
-        weights: Array = observed.astype(np.float64)
-        codes = _no_codes(len(Z))
-        if len(factors.phi):
-            for _ in range(_CODE_ROUNDS):
-                codes = chain.smooth_codes(Z, weights, steps, factors)
-                if self.threshold == np.inf:
-                    break
-                weights = self._code_weights(Z, observed, weights, factors, codes, self.threshold)
-        low_rank, code_weights = codes.mean @ factors.loadings.T, weights
-        left = np.ascontiguousarray(np.where(observed, Z - low_rank, 0.0).T)
-        weights = np.ascontiguousarray(observed.T, np.float64)
-        deviation = local.smooth_local(left, weights, steps, state.local)
-        for _ in range(_CODE_ROUNDS if self.threshold < np.inf else 0):
-            weights = self._local_weights(
-                left, observed, weights, state.local, deviation, late=True
-            )
-            deviation = local.smooth_local(left, weights, steps, state.local)
-        return _Parts(low_rank, codes, deviation, code_weights, weights)
-
-    def _code_weights(
-        self,
-        Z: Array,
-        observed: Mask,
-        weights: Array,
-        parameters: FactorParameters,
-        moments: CodeMoments,
-        threshold: float,
-    ) -> Array:
-        if threshold == np.inf:
-            return weights
-        residual = Z - moments.mean @ parameters.loadings.T
-        variance = chain.code_variance(parameters.loadings, moments.covariance)
-        squares = local.squared_residuals(residual, weights, parameters.noise, variance)
-        return np.asarray(observed * _weights(squares, threshold))
+    def _threshold(self, *, late: bool) -> float:
+        return self.threshold if late else min(_FIRST_THRESHOLD, self.threshold)
 
     def _early(self, i: int, n: int) -> bool:
         """Whether iteration i out of n has the first threshold."""
         return self.threshold < np.inf and 2 * i < n
-
-
-def _weights(squares: Array, threshold: float) -> Array:
-    """Return min(1, (threshold / residual)^4) for squared residuals."""
-    return np.asarray(np.square(np.minimum(1.0, threshold**2 / np.maximum(squares, 1e-300))))
 
 
 def _is_start(factors: FactorParameters, n_components: int, follow: bool) -> bool:
@@ -355,10 +292,6 @@ def _is_start(factors: FactorParameters, n_components: int, follow: bool) -> boo
 
 def _is_walk(parameters: LocalParameters) -> bool:
     return bool((parameters.phi >= 1.0).all())
-
-
-def _no_codes(n: int) -> CodeMoments:
-    return CodeMoments(np.empty((n, 0)), np.empty((n, 0, 0)), np.empty((max(n - 1, 0), 0)), 0.0)
 
 
 def _interpolated(Z: Array, observed: Mask) -> Array:

@@ -71,6 +71,11 @@ class CodeMoments(NamedTuple):
     lagged: Array
     log_likelihood: float
 
+    @classmethod
+    def none(cls, n: int) -> "CodeMoments":
+        """Return those of n samples without codes."""
+        return cls(np.empty((n, 0)), np.empty((n, 0, 0)), np.empty((max(n - 1, 0), 0)), 0.0)
+
 
 def smooth_codes(
     Y: Array, weights: Array, steps: Array, parameters: FactorParameters
