@@ -6,8 +6,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from thalweg import apps, metrics
+from thalweg.apps._coherence import Cooccurrences
 from thalweg.apps._run import Run
 from thalweg.apps._stop_words import find_language, languages, stop_words_of
 from thalweg.apps._texts import open_texts
@@ -248,3 +250,34 @@ def test_texts_are_read_once(notes, tmp_path, monkeypatch):
     monkeypatch.setattr(TextStream, "texts", lambda file: opened.append(file) or read(file))
     apps.topics(path, tmp_path / "out", components=2, epochs=7)
     assert len(opened) == 1
+
+
+def test_coherence_equals_its_definition():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.4, (70, 6)).astype(float)
+    X[:, 5] = 0
+    X[:, 5][X[:, 0] == 0] = 1  # never with the first word
+    X[:, 4] = X[:, 3]
+    pairs = Cooccurrences([[0, 2, 1], [5, 0], [3, 4], [2], []])
+    for part in (X[:30], X[30:]):
+        pairs.add(sparse.csr_array(part))
+    found = pairs.coherence()
+    expected = []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        p, q = np.mean(X[:, i] > 0), np.mean(X[:, j] > 0)
+        both = np.mean((X[:, i] > 0) & (X[:, j] > 0))
+        expected.append(np.log(both / (p * q)) / -np.log(both))
+    assert found[0] == pytest.approx(np.mean(expected))
+    assert found[1:3] == pytest.approx([-1, 1])
+    assert np.isnan(found[3:]).all()
+
+
+def test_topics_of_their_own_words_are_coherent(tmp_path):
+    rng = np.random.default_rng(0)
+    words = np.array([a + b for a in "bdfgkl" for b in ("an", "el", "im", "or")])
+    texts = [" ".join(rng.choice(words[12 * (i % 2) :][:12], 20)) for i in range(80)]
+    result = apps.topics(texts, tmp_path / "out", components=2)
+    assert min(result.values["coherence"]) > 0.5
+    saved = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert saved["values"]["coherence"] == pytest.approx(result.values["coherence"])
+    assert "coherence" in result.files["report"].read_text("utf-8")

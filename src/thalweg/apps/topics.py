@@ -12,6 +12,7 @@ import numpy as np
 
 from thalweg._checks import require_whole
 from thalweg._typing import Array
+from thalweg.apps._coherence import Cooccurrences
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._learn import Subsample, learn
 from thalweg.apps._models import build
@@ -26,6 +27,7 @@ __all__ = ["topics"]
 
 _TOPICS, _EPOCHS = 5, 10  # defaults; the number for methods that cannot find it
 _BUFFER = 4096  # documents that are shuffled together, and that initialise the topics
+_N_COHERENT = 10  # words of a topic whose coherence is measured
 _N_SHOWN = 200  # documents in the report, at least, of a long text
 
 
@@ -111,12 +113,14 @@ def topics(
         history = learn(model, shuffled, replace(run, epochs=1))
         top = _top_words(model, corpus, words)
         shown, sizes = Subsample(_N_SHOWN), np.zeros(len(top), dtype=np.intp)
-        _write(folder, _shares(model, corpus.stream, run), top, shown, sizes)
+        pairs = Cooccurrences([_best(component, _N_COHERENT) for component in model.components_])
+        _write(folder, _shares(model, corpus.stream, run, pairs), top, shown, sizes)
         values = {
             "documents": int(sizes.sum()),
             "words": len(corpus.terms.names),
             **({} if corpus.texts is None else {"language": corpus.language}),
             "topics": [[word for word, _ in ranked] for ranked in top],
+            "coherence": pairs.coherence(),
             "documents of each": sizes.tolist(),
             "seconds": perf_counter() - begin,
         }
@@ -157,23 +161,30 @@ def _initialise(model: Any, stream: Stream, run: Run) -> Any:
     return first
 
 
-def _shares(model: Any, stream: Stream, run: Run) -> Iterator[Array]:
+def _shares(model: Any, stream: Stream, run: Run, pairs: Cooccurrences) -> Iterator[Array]:
     """Yield the shares of the topics in the documents; rows sum to 1, or are 0."""
     mass = model.components_.sum(axis=1)
     for first, X in stream.batches(read_batch_size(stream.n_features)):
+        pairs.add(X)
         weights = model.transform(X) * mass
         yield weights / np.maximum(weights.sum(axis=1, keepdims=True), TINY)
         run.notify("writing", first + X.shape[0], length(stream))
+
+
+def _best(component: Array, words: int) -> list[int]:
+    """Return the columns of the words with the largest weights of a topic."""
+    best = np.argsort(-component, kind="stable")[:words]
+    return [int(i) for i in best if component[i] > 0]
 
 
 def _top_words(model: Any, corpus: Documents, words: int) -> list[list[tuple[str, float]]]:
     """Return the words with the largest shares of each topic."""
     top = []
     for component in model.components_:
-        best = np.argsort(-component, kind="stable")[:words]
+        best = _best(component, words)
         total = max(float(component.sum()), TINY)
         names = corpus.terms.names
-        top.append([(names[i], float(component[i]) / total) for i in best if component[i] > 0])
+        top.append([(names[i], float(component[i]) / total) for i in best])
     return top
 
 
@@ -200,6 +211,10 @@ def _write(
                 number += 1
 
 
+def _noted(coherence: float) -> str:
+    return f", coherence {coherence:.2f}" if np.isfinite(coherence) else ""
+
+
 def _report(
     folder: Folder,
     others: list[Any],
@@ -211,8 +226,8 @@ def _report(
 
     n, sizes = max(values["documents"], 1), values["documents of each"]
     groups = {
-        f"{k}: {size / n:.0%} of the documents": ranked or [("(none)", 0.0)]
-        for k, (ranked, size) in enumerate(zip(top, sizes, strict=True))
+        f"{k}: {size / n:.0%} of the documents{_noted(c)}": ranked or [("(none)", 0.0)]
+        for k, (ranked, size, c) in enumerate(zip(top, sizes, values["coherence"], strict=True))
     }
     names = [", ".join(word for word, _ in ranked[:2]) or str(k) for k, ranked in enumerate(top)]
     table = report.HeatMap(
