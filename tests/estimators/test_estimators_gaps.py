@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg import RobustNMF, RobustOnlineNMF
+from thalweg import RobustNMF, RobustOnlineNMF, SparseArchetypalNMF
 from thalweg._typing import Array
+from thalweg.errors import ParameterError
 from thalweg.metrics import psnr
 from thalweg.synthetic import nmf_with_outliers
 
@@ -72,13 +73,32 @@ def test_a_column_never_seen(make: Any, gappy: Array) -> None:
 
 def test_nothing_seen_at_all(make: Any) -> None:
     X = np.full((12, 5), np.nan)
-    model = make().fit(X)
+    with pytest.warns(UserWarning, match="X should have observed entries"):
+        model = make().fit(X)
     assert np.all(np.isfinite(model.components_))
     found = model.decompose(X)
     assert np.all(np.isfinite(found.codes))
     assert not found.outliers.any()
     assert model.outlier_share_ == 0.0
     assert model.score(X) == 0.0
+
+
+@pytest.mark.parametrize("shape", [(20, 4), (4, 20)])
+def test_more_components_than_the_data_determine(make_class: Any, shape: Any) -> None:
+    """A warning or an error, but for archetypes, of which there may be any number."""
+    X = np.random.default_rng(0).random(shape)
+    model = make_class(n_components=6)
+    hull = isinstance(model, SparseArchetypalNMF)
+    if hull and shape[0] > 6:
+        assert model.fit(X).components_.shape == (6, 4)
+        return
+    tracks = model.signed and hasattr(model, "partial_fit") and shape[1] < 6
+    with (
+        pytest.raises(ParameterError, match="n_components must be at most")
+        if hull or tracks
+        else pytest.warns(UserWarning, match="n_components should be at most .* = 4, got 6")
+    ):
+        model.fit(X)
 
 
 def test_nothing_seen_costs_nothing(make_nmf: Any) -> None:

@@ -11,7 +11,7 @@ from thalweg._typing import Array, Mask
 from thalweg.completion import Completed, Completion
 from thalweg.estimators._alarms import Alarms
 from thalweg.estimators.fitting import is_auto, rollback_on_error, warn_max_iter
-from thalweg.estimators.validation import check_data, filled
+from thalweg.estimators.validation import check_fit_data, filled
 from thalweg.learning.batches import as_batch, outlier_share
 from thalweg.learning.completion_rank import choose_subspace_rank
 from thalweg.learning.rank_evidence import RankEvidence
@@ -58,7 +58,7 @@ class CompletionEstimator(Alarms):
             The fitted estimator.
         """
         with rollback_on_error(self):
-            found = self._solve(check_data(self, X, reset=True))
+            found = self._solve(check_fit_data(self, X))
         if self._stopped(found):
             warn_max_iter(self, f"{self._criterion} less than tol={self.tol:g}")
         return self
@@ -77,7 +77,7 @@ class CompletionEstimator(Alarms):
             X at observed entries, and elsewhere the low-rank part with the codes of the fit.
         """
         with rollback_on_error(self):
-            X = check_data(self, X, reset=True)
+            X = check_fit_data(self, X)
             found = self._solve(X)
         if self._stopped(found):
             warn_max_iter(self, f"{self._criterion} less than tol={self.tol:g}")

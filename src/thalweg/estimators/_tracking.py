@@ -24,7 +24,7 @@ from thalweg.errors import ParameterError
 from thalweg.estimators._alarms import Alarms
 from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators.fitting import is_auto, rollback_on_error
-from thalweg.estimators.validation import check_data
+from thalweg.estimators.validation import check_data, check_fit_data
 from thalweg.learning import init_samples
 from thalweg.learning.batches import DataForm, as_batch
 from thalweg.learning.centered_tracker import CenteredTracker
@@ -163,7 +163,7 @@ class Tracking(StreamFit, Alarms):
     def _fit(self, X: Any, on_jump: Any) -> Self:
         epochs = check_count("epochs", self.epochs)
         with rollback_on_error(self):
-            X = check_data(self, X, reset=True)
+            X = check_fit_data(self, X)
             learner = self._learner(on_jump)
             self._initialise(learner, X)
         learn = self._learn if self.dynamics is None else self._learn_in_time

@@ -16,7 +16,7 @@ from thalweg.estimators._divergence import DivergenceEstimator
 from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.rounds import RoundsEstimator
-from thalweg.estimators.validation import check_data
+from thalweg.estimators.validation import check_fit_data
 from thalweg.learning.batches import DataForm, WeightedRows, unweighted
 from thalweg.learning.divergence_rounds import DivergenceRounds
 from thalweg.learning.progress import Progress
@@ -197,7 +197,7 @@ class DivergenceNMF(DivergenceEstimator, RoundsEstimator):
     def _fit(self, X: Any, sample_weight: Any, weights: Any) -> Self:
         max_iter, rng = check_count("max_iter", self.max_iter), generator(self.random_state)
         with rollback_on_error(self):
-            X = weighted(check_data(self, X, reset=True), sample_weight, weights)
+            X = weighted(check_fit_data(self, X), sample_weight, weights)
             learner = self.find_rank(X).make_learner()
             count = learner.model.n_components
             rows = _random_rows(X, max(_INIT_ENTRIES // X.shape[1], 2 * count), rng)

@@ -1,4 +1,4 @@
-"""Helpers of all fits: automatic parameters, rollback after an error, warning at max_iter."""
+"""Helpers of all fits: automatic parameters, rollback after an error, warnings."""
 
 import inspect
 import warnings
@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["is_auto", "rollback_on_error", "warn_max_iter", "warn_not_converged"]
+__all__ = ["is_auto", "rollback_on_error", "warn_caller", "warn_max_iter", "warn_not_converged"]
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -84,7 +84,7 @@ def warn_max_iter(estimator: Any, criterion: str) -> None:
 
 
 def warn_not_converged(message: str) -> None:
-    """Issue a ``ConvergenceWarning`` that names the line outside the library that called it.
+    """Issue a ``ConvergenceWarning``, with :func:`warn_caller`.
 
     Parameters
     ----------
@@ -101,10 +101,33 @@ def warn_not_converged(message: str) -> None:
     >>> print(caught[0].category.__name__, caught[0].message)
     ConvergenceWarning Increase max_iter.
     """
+    warn_caller(message, ConvergenceWarning)
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning that names the line outside the library that called it.
+
+    Parameters
+    ----------
+    message : str
+        The text of the warning.
+    category : type, default=UserWarning
+        Class of the warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from thalweg.estimators.fitting import warn_caller
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("X has no observed entries.")
+    >>> print(caught[0].category.__name__, caught[0].message)
+    UserWarning X has no observed entries.
+    """
     frame, level = inspect.currentframe(), 1
     while (frame := frame and frame.f_back) and _in_library(frame):
         level += 1
-    warnings.warn(message, ConvergenceWarning, stacklevel=level + 1)
+    warnings.warn(message, category, stacklevel=level + 1)
 
 
 def _in_library(frame: FrameType) -> bool:

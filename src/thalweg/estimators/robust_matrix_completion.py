@@ -26,7 +26,7 @@ from thalweg.estimators._timed_results import (
 from thalweg.estimators._times import check_bounds, check_interval, check_times, times_of
 from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error, warn_max_iter
-from thalweg.estimators.validation import check_data, filled
+from thalweg.estimators.validation import check_data, check_fit_data, filled
 from thalweg.learning.batches import unweighted
 from thalweg.learning.dynamic_completion import RANKS, Choice, choose
 from thalweg.learning.robust_completion import Alternation, code_size, encoder_at
@@ -321,7 +321,7 @@ class RobustMatrixCompletion(CompletionEstimator):
 
     def _fit(self, X: Any, times: Any) -> tuple[Any, Completed]:
         with rollback_on_error(self):
-            X = check_data(self, X, reset=True)
+            X = check_fit_data(self, X)
             found = self._learn(X, times)
         if self._stopped(found):
             warn_max_iter(self, f"{self._criterion} less than tol={self.tol:g}")

@@ -14,7 +14,7 @@ from thalweg.estimators._robust import MATRIX_SOLVERS, RobustEstimator
 from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error
 from thalweg.estimators.rounds import RoundsEstimator
-from thalweg.estimators.validation import check_data
+from thalweg.estimators.validation import check_fit_data
 from thalweg.learning.batches import as_batch, unweighted
 from thalweg.learning.progress import Progress
 from thalweg.learning.robust_rounds import NoisePlan, RobustRounds
@@ -198,7 +198,7 @@ class RobustNMF(RobustEstimator, RoundsEstimator):
 
     def _fit(self, X: Any, sample_weight: Any, weights: Any) -> Self:
         with rollback_on_error(self):
-            X = weighted(check_data(self, X, reset=True), sample_weight, weights)
+            X = weighted(check_fit_data(self, X), sample_weight, weights)
             batch, max_iter = as_batch(X), check_count("max_iter", self.max_iter)
             learner = self.find_rank(X).make_learner()
             shape = X.shape[1], learner.model.n_components, min(X.shape[0], MAX_CHUNK_SIZE)

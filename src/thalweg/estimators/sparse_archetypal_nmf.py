@@ -21,7 +21,7 @@ from thalweg.estimators import parameters
 from thalweg.estimators._archetypal import ArchetypalEstimator
 from thalweg.estimators._archetypal_parameters import check_alpha, check_weight, n_nonzeros
 from thalweg.estimators.fitting import rollback_on_error
-from thalweg.estimators.validation import check_data
+from thalweg.estimators.validation import check_fit_data
 from thalweg.learning.archetypal import ArchetypalLearner
 from thalweg.learning.archetypal_init import INITS, impute_means
 from thalweg.learning.dictionaries import given_components
@@ -250,7 +250,7 @@ class SparseArchetypalNMF(ArchetypalEstimator):
             The fitted estimator.
         """
         with rollback_on_error(self):
-            X = check_data(self, X, reset=True)
+            X = check_fit_data(self, X, low_rank=False)
             learner = self.find_rank(X).make_learner(X.shape[0])
             rng = generator(self.random_state)
             rows, observed = impute_means(X)

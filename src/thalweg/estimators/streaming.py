@@ -14,7 +14,7 @@ from thalweg.estimators._rank import RankSearch
 from thalweg.estimators._stream_fit import StreamFit
 from thalweg.estimators._weights import weighted
 from thalweg.estimators.fitting import rollback_on_error
-from thalweg.estimators.validation import check_data
+from thalweg.estimators.validation import check_data, check_fit_data
 from thalweg.learning.batches import DataForm, unweighted
 from thalweg.learning.online import OnlineLearner
 from thalweg.learning.online_state import OnlineState
@@ -124,7 +124,7 @@ class StreamingEstimator(StreamFit, RankSearch):
         """
         rng = generator(self.random_state)
         with rollback_on_error(self):
-            X = check_data(self, X, reset=True)
+            X = check_fit_data(self, X)
             rows = weighted(X, sample_weight, weights)
             n, epochs = rows.shape[0], check_count("epochs", self.epochs)
             learner = self.find_rank(rows).first_learner()

@@ -1,5 +1,6 @@
 """Validation of data and codes: arrays for the learners, or one clear error."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from sklearn.utils.validation import validate_data
 from thalweg._checks import as_numbers, in_words, unmasked
 from thalweg._typing import Array
 from thalweg.errors import InputError
+from thalweg.estimators.fitting import warn_caller
 
-__all__ = ["check_codes", "check_data", "filled", "validated"]
+__all__ = ["check_codes", "check_data", "check_fit_data", "filled", "validated"]
 
 # Range of the largest entry of the data: from tiny ** 0.3 to max ** 0.4 of their type. Then sums of
 # squares neither overflow nor vanish, and entries whose squares vanish are below the rounding error
@@ -69,6 +71,48 @@ def check_data(estimator: Any, X: Any, *, reset: bool, dtype: Any = None) -> Any
             f"zero or more, got a smallest entry of {smallest:.6g}. Shift the data, split them "
             "into positive and negative parts, or mark wrong entries as missing with NaN."
         )
+    return X
+
+
+def check_fit_data(estimator: Any, X: Any, *, low_rank: bool = True) -> Any:
+    """Return the checked data of a whole fit; warn if they cannot determine the model.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``n_components`` is compared with the shape of the data.
+    X : array-like or sparse matrix
+        All data of the fit.
+    low_rank : bool, default=True
+        Whether the number of components is bounded by the rank of the data. That of archetypes is
+        not: a polygon in two dimensions has any number of corners.
+
+    Returns
+    -------
+    array or CSR matrix of float32 or float64
+        The data, as :func:`check_data` returns them.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from thalweg import RobustOnlineNMF
+    >>> from thalweg.estimators.validation import check_fit_data
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     X = check_fit_data(RobustOnlineNMF(3), [[1.0, 2.0], [3.0, 4.0]])
+    >>> print(caught[0].message)
+    n_components should be at most min(n_samples, n_features) = 2, got 3. The data do not determine
+    more components.
+    """
+    X = check_data(estimator, X, reset=True)
+    most, count = min(X.shape), estimator.n_components
+    if low_rank and isinstance(count, Integral) and count > most:
+        warn_caller(
+            f"n_components should be at most min(n_samples, n_features) = {most}, got {count}. "
+            "The data do not determine more components."
+        )
+    if np.isnan(X.data if sparse.issparse(X) else X).all() and X.size > 0:
+        warn_caller("X should have observed entries, got only missing ones. Nothing is learned.")
     return X
 
 
