@@ -7,12 +7,15 @@ from scipy import sparse
 
 from thalweg._typing import Array, Indices
 
-__all__ = ["CHUNK_ENTRIES", "MAX_CHUNK_SIZE", "chunks", "take_columns", "times"]
+__all__ = ["CHUNK_ENTRIES", "MAX_CHUNK_SIZE", "chunks", "rows_per_block", "take_columns", "times"]
 
 # Samples per chunk, at most and at least, and entries per work array of a chunk (8 MB in double
 # precision: a few such arrays stay in the cache). They set speed and memory, not results.
 # benchmarks: ratios
 MAX_CHUNK_SIZE, _MIN_CHUNK_SIZE, CHUNK_ENTRIES = 256, 16, 2**20
+# Entries of a block of rows that is encoded at a time by one thread, which bounds the memory (8 MB
+# in float64).
+_BLOCK_ENTRIES = 2**20
 
 
 def times(W: Any, H: Any) -> Array:
@@ -65,3 +68,22 @@ def chunks(V: Array, n_work: int) -> list[slice]:
     most = CHUNK_ENTRIES // max(n_features, n_work, 1)
     size = max(_MIN_CHUNK_SIZE, min(MAX_CHUNK_SIZE, most))
     return [slice(start, start + size) for start in range(0, n_samples, size)]
+
+
+def rows_per_block(n: int, n_features: int) -> int:
+    """Return the number of rows to encode at a time, for an even number of blocks or a single one.
+
+    It depends on shapes only, so that results do not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from thalweg.encoders.columns import rows_per_block
+    >>> rows_per_block(1000, 10), rows_per_block(20_000, 400)
+    (1000, 2560)
+    """
+    most = max(1, _BLOCK_ENTRIES // n_features)
+    if n <= most:
+        return n
+    n_blocks = 2 * -(-n // (2 * most))
+    rows = -(-n // n_blocks)
+    return rows if rows <= MAX_CHUNK_SIZE else -(-rows // MAX_CHUNK_SIZE) * MAX_CHUNK_SIZE

@@ -1,6 +1,7 @@
 """Base of all estimators: encoding, scores and imputation with a fitted dictionary."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from thalweg._checks import check_count
 from thalweg._threads import few_threads, map_in_threads
 from thalweg._typing import Array
 from thalweg.encoders import Codes, Encoder
-from thalweg.encoders.columns import MAX_CHUNK_SIZE
+from thalweg.encoders.columns import MAX_CHUNK_SIZE, rows_per_block
 from thalweg.estimators._callbacks import CallbackSupportMixin
 from thalweg.estimators._weights import check_sample_weight, weighted
 from thalweg.estimators.decomposition import Decomposition
@@ -27,9 +28,6 @@ from thalweg.prox.orthant import Orthant
 
 __all__ = ["Factorization"]
 
-# Entries of a block of rows that is encoded at a time by one thread, which bounds the memory (8 MB
-# in float64).
-_BLOCK_ENTRIES = 2**20
 # Entries of the first rows, from which batch estimators estimate the prior of the codes: one mean
 # square per component. It bounds the time of the estimate.
 _PRIOR_ENTRIES = 2**18
@@ -121,12 +119,19 @@ class Factorization(
         Decomposition
             Codes, low-rank part and outliers.
         """
-        parts = []
-        for batch, codes in self._encode(X, weights):
-            mask = batch.mask
-            R = codes.R if mask is None else codes.R * mask
-            parts.append((codes.H.T, self._low_rank(codes.H.T), R.T))
-        return Decomposition(*(np.vstack(part) for part in zip(*parts, strict=True)))
+        check_is_fitted(self)
+        X, W = weighted(check_data(self, X, reset=False), None, weights), self.components_.T
+        (n, F), K, dtype = X.shape, W.shape[1], self.components_.dtype
+        result = Decomposition(*(np.empty((n, width), dtype) for width in (K, F, F)))
+
+        def write(start: int, batch: Batch, codes: Codes) -> None:
+            rows, mask = slice(start, start + codes.H.shape[1]), batch.mask
+            result.codes[rows] = codes.H.T
+            result.low_rank[rows] = self._low_rank(codes.H.T)
+            result.outliers[rows] = (codes.R if mask is None else codes.R * mask).T
+
+        deque(self._encode_with(self._encoder(), W, X, write), maxlen=0)
+        return result
 
     def fill(self, X: Any, weights: Any = None) -> Array:
         """Return X with missing entries filled by a low-rank part; the model is not changed.
@@ -275,12 +280,16 @@ class Factorization(
         rows = weighted(check_data(self, X, reset=False), None, weights)
         return self._encode_with(self._encoder(), self.components_.T, rows)
 
-    def _encode_with(self, encoder: Encoder, W: Array, X: Any) -> Iterator[tuple[Batch, Codes]]:
-        """Encode validated data, a block of rows at a time."""
+    def _encode_with(
+        self,
+        encoder: Encoder,
+        W: Array,
+        X: Any,
+        finish: Callable[[int, Batch, Codes], None] | None = None,
+    ) -> Iterator[tuple[Batch, Codes]]:
+        """Encode validated data, a block of rows at a time; ``finish`` is called in its thread."""
         X = X.astype(W.dtype, copy=False)
-        rows = max(1, _BLOCK_ENTRIES // X.shape[1])
-        if rows > MAX_CHUNK_SIZE:
-            rows -= rows % MAX_CHUNK_SIZE
+        rows = rows_per_block(*X.shape)
         solved, form = True, getattr(self, "form_", DataForm())
         mean = getattr(self, "mean_", None)
 
@@ -288,7 +297,10 @@ class Factorization(
             batch = form.batch(X[start : start + rows])
             if mean is not None:
                 batch = batch._replace(V=batch.V - mean[:, None])
-            return batch, encoder.encode(batch.V, W, observed=batch.observed)
+            codes = encoder.encode(batch.V, W, observed=batch.observed)
+            if finish is not None:
+                finish(start, batch, codes)
+            return batch, codes
 
         size = X.shape[1], len(self.components_), min(rows, MAX_CHUNK_SIZE)
         with few_threads(*size, self.n_jobs):
