@@ -83,7 +83,7 @@ def rows_per_block(n: int, n_features: int) -> int:
     """
     most = max(1, _BLOCK_ENTRIES // n_features)
     if n <= most:
-        return n
+        return max(n, 1)
     n_blocks = 2 * -(-n // (2 * most))
     rows = -(-n // n_blocks)
     return rows if rows <= MAX_CHUNK_SIZE else -(-rows // MAX_CHUNK_SIZE) * MAX_CHUNK_SIZE
