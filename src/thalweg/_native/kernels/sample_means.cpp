@@ -12,7 +12,7 @@ namespace {
 constexpr Index block_samples = 64;
 /// Features of a task, at least, and products, about: a thread is not worth less.
 /// benchmark: threads
-constexpr Index min_task_features = 64, task_products = Index(1) << 19;
+constexpr Index min_task_features = 64, task_products = Index(1) << 20;
 
 /// Features for one task of the pool; it depends on shapes only.
 Index task_features(Index products) {
