@@ -1,8 +1,9 @@
 """Threads of compiled loops and of BLAS, and blocks of samples on several threads."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from functools import cache
@@ -146,8 +147,7 @@ def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) ->
     if n_threads <= 1:
         yield from map(function, items)
         return
-    pool = ThreadPoolExecutor(n_threads, thread_name_prefix="thalweg")
-    waiting: deque[Future[Any]] = deque()
+    pool, waiting = _executor(n_threads), deque[Future[Any]]()
     try:
         for item in items:
             waiting.append(pool.submit(copy_context().run, function, item))
@@ -156,4 +156,14 @@ def map_in_threads(function: Callable[[Item], Result], items: Sequence[Item]) ->
         while waiting:
             yield waiting.popleft().result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        wait([future for future in waiting if not future.cancel()])
+
+
+@cache
+def _executor(n_threads: int) -> ThreadPoolExecutor:
+    """Return threads that are kept for later calls: to start them takes as long as a short task."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="thalweg")
+
+
+if hasattr(os, "register_at_fork"):  # a child has no threads of its parent
+    os.register_at_fork(after_in_child=_executor.cache_clear)

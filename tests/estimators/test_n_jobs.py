@@ -1,5 +1,8 @@
 """The number of threads changes the time of a fit, and nothing else."""
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import joblib
@@ -99,3 +102,32 @@ def test_threads_of_a_map_have_one_thread_each() -> None:
 def test_an_error_in_a_thread_is_raised() -> None:
     with few_threads(10, 2, 100, n_jobs=2), pytest.raises(ZeroDivisionError):
         list(map_in_threads(lambda item: 1 // item, [1, 1, 0, 1, 1]))
+
+
+def test_blocks_begun_are_finished_when_the_rest_is_not_wanted() -> None:
+    done: list[int] = []
+    with few_threads(10, 2, 100, n_jobs=2):
+        results = map_in_threads(lambda item: done.append(item) or item, range(50))
+        assert next(results) == 0
+        results.close()
+        n_done = len(done)
+        assert list(map_in_threads(abs, [-1, -2, -3])) == [1, 2, 3]
+    assert len(done) == n_done < 50
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
+def test_a_forked_child_has_threads_of_its_own() -> None:
+    code = """
+import os
+from thalweg._threads import map_in_threads, pool_threads
+with pool_threads(2):
+    list(map_in_threads(abs, [-1, -2, -3]))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if list(map_in_threads(abs, [-1, -2, -3])) == [1, 2, 3] else 1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert found.stdout == "0\n", found.stderr
