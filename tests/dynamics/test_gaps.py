@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from thalweg.dynamics.calibration import calibrate
-from thalweg.dynamics.gaps import gap_lengths, hide_like_gaps
+from thalweg.dynamics.gaps import gap_lengths, hide_like_gaps, interpolated
 from thalweg.dynamics.scores import Scores
 
 
@@ -77,3 +77,12 @@ def test_without_hidden_entries_errors_are_normal() -> None:
     )
     assert found.interval_factor(0.9, np.ones((1, 2), int))[0, 0] == pytest.approx(1.645, abs=0.01)
     assert (found.std_factor(np.ones((1, 2), int)) == 1.0).all()
+
+
+def test_gaps_are_interpolated_by_lines() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is installed for development only")
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((60, 5)) < 0.4, np.nan, rng.normal(size=(60, 5)))
+    X[:, 2], X[:, 3] = np.nan, np.arange(60.0)
+    lines = pandas.DataFrame(X).interpolate("linear", limit_direction="both").fillna(0.0)
+    np.testing.assert_allclose(interpolated(X), lines.to_numpy(), atol=1e-12)

@@ -11,6 +11,7 @@ from thalweg.dynamics import Expected, factor_chain as chain, local_processes as
 from thalweg.dynamics.dynamic_state import DynamicState, LastRow, column_units, in_units
 from thalweg.dynamics.factor_chain import CodeMoments, FactorParameters
 from thalweg.dynamics.factor_learning import improve_factors, initial_factors
+from thalweg.dynamics.gaps import interpolated
 from thalweg.dynamics.local_learning import initial_parameters, learn_local
 from thalweg.dynamics.local_processes import LocalMoments, LocalParameters
 from thalweg.dynamics.reweighting import TableMoments, code_weights, local_weights, table_moments
@@ -228,7 +229,7 @@ class AutoregressiveFactors:
         if warm is not None and not _is_start(warm.factors, n_components, follow):
             warm = None
         if warm is None:
-            filled = _interpolated(Z, observed)
+            filled = interpolated(np.where(observed, Z, np.nan))
             parameters = initial_factors(filled, n_components, steps, autoregressive=follow)
         else:
             parameters = warm.factors
@@ -292,14 +293,3 @@ def _is_start(factors: FactorParameters, n_components: int, follow: bool) -> boo
 
 def _is_walk(parameters: LocalParameters) -> bool:
     return bool((parameters.phi >= 1.0).all())
-
-
-def _interpolated(Z: Array, observed: Mask) -> Array:
-    """Fill the gaps of each column by straight lines."""
-    rows = np.arange(len(Z))
-    filled = Z.copy()
-    for f in range(Z.shape[1]):
-        known = observed[:, f]
-        if known.any() and not known.all():
-            filled[:, f] = np.interp(rows, rows[known], Z[known, f])
-    return filled

@@ -1,10 +1,10 @@
-"""The gaps of a table: their lengths, and entries to hide in a pattern like theirs."""
+"""The gaps of a table: their lengths, straight lines across them, and entries to hide alike."""
 
 import numpy as np
 
 from thalweg._typing import Array, Mask
 
-__all__ = ["gap_ages", "gap_lengths", "gap_starts", "hide_like_gaps"]
+__all__ = ["gap_ages", "gap_lengths", "gap_starts", "hide_like_gaps", "interpolated"]
 
 # Largest share of the observed entries to hide, and the share in a table without gaps: enough to
 # estimate errors, and few enough not to change the fit.
@@ -147,6 +147,36 @@ def hide_like_gaps(missing: Mask, rng: np.random.Generator) -> Mask:
         if 2 * np.count_nonzero(hidden) >= wanted:
             break
     return hidden
+
+
+def interpolated(X: Array) -> Array:
+    """Return a table whose gaps are filled by straight lines over the rows.
+
+    Parameters
+    ----------
+    X : array of shape (N, F)
+        The table; NaN marks missing entries.
+
+    Returns
+    -------
+    array of shape (N, F)
+        The table without gaps: before the first observed entry of a feature, and after the last,
+        its value there; 0 for features without entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg.dynamics.gaps import interpolated
+    >>> interpolated(np.array([[1.0], [np.nan], [3.0], [np.nan]])).ravel()
+    array([1., 2., 3., 3.])
+    """
+    observed, rows = ~np.isnan(X), np.arange(len(X))
+    filled = np.where(observed, X, 0.0)
+    some = observed.any(axis=0) & ~observed.all(axis=0)
+    for f in np.flatnonzero(some):
+        known = observed[:, f]
+        filled[:, f] = np.interp(rows, rows[known], X[known, f])
+    return filled
 
 
 def _block_size(pattern: Mask) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 
 from thalweg._typing import Array, Mask
 from thalweg.dynamics.calibration import Calibration
-from thalweg.dynamics.gaps import gap_lengths
+from thalweg.dynamics.gaps import gap_lengths, interpolated
 
 __all__ = ["simple_errors"]
 
@@ -46,12 +46,9 @@ def simple_errors(
     gaps = np.where(hidden, np.nan, X)
     lengths = gap_lengths(np.isnan(gaps))[hidden]
     classes = np.searchsorted(calibration.lengths, lengths, side="right") - 1
-    rows = np.arange(len(X))
-    means, lines = np.zeros(X.shape), np.zeros(X.shape)
+    means, lines = np.zeros(X.shape), interpolated(gaps)
     for f in np.flatnonzero((~np.isnan(gaps)).any(axis=0)):
-        known = ~np.isnan(gaps[:, f])
-        means[:, f] = gaps[known, f].mean()
-        lines[:, f] = np.interp(rows, rows[known], gaps[known, f])
+        means[:, f] = gaps[~np.isnan(gaps[:, f]), f].mean()
     found = {}
     for name, filled in (("column mean", means), ("interpolation", lines)):
         squares = np.square((filled - X) / scale)[hidden]
