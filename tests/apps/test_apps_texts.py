@@ -13,6 +13,7 @@ from thalweg.apps._coherence import Cooccurrences
 from thalweg.apps._run import Run
 from thalweg.apps._stop_words import find_language, languages, stop_words_of
 from thalweg.apps._texts import open_texts
+from thalweg.apps._topic_documents import Nearest
 from thalweg.apps._word_counts import CountedRows, KnownWords, count_words
 from thalweg.errors import InputError, ParameterError
 from thalweg.streams.text import TextStream
@@ -281,3 +282,37 @@ def test_topics_of_their_own_words_are_coherent(tmp_path):
     saved = json.loads((tmp_path / "out" / "result.json").read_text())
     assert saved["values"]["coherence"] == pytest.approx(result.values["coherence"])
     assert "coherence" in result.files["report"].read_text("utf-8")
+
+
+def test_nearest_documents_have_the_largest_cosines():
+    rng = np.random.default_rng(0)
+    X, W = rng.poisson(0.5, (50, 8)) * 1.0, rng.random((3, 8))
+    X[7] = 0
+    nearest = Nearest(W, 4)
+    for first in range(0, 50, 20):
+        nearest.add(first, sparse.csr_array(X[first : first + 20]))
+    with np.errstate(invalid="ignore"):
+        cosines = W @ X.T / np.linalg.norm(W, axis=1)[:, None] / np.linalg.norm(X, axis=1)
+    cosines[:, 7] = 0
+    for found, row in zip(nearest.numbers(), cosines, strict=True):
+        np.testing.assert_allclose(row[found], -np.sort(-row)[:4])
+    lone = Nearest(W, 4)
+    lone.add(0, sparse.csr_array(np.zeros((2, 8))))
+    assert lone.numbers() == [[], [], []]
+
+
+def test_apply_writes_the_topics_of_new_documents(notes, tmp_path):
+    about, texts = notes
+    first = apps.topics(texts[:60], tmp_path / "out", components=2)
+    result = apps.apply(first.files["model"], texts, tmp_path / "again")
+    topics = found(result)
+    assert topics[:60] == found(first)
+    assert metrics.purity(about, topics) == 1.0
+    assert set(result.files) == {"documents", "report"}
+    assert result.values["documents of each"] == np.bincount(topics).tolist()
+    assert [words[0] for words in result.values["topics"]] == [
+        words[0] for words in first.values["topics"]
+    ]
+    for k, numbers in enumerate(first.values["nearest documents"]):
+        assert len(numbers) == 3
+        assert {topics[i] for i in numbers} == {k}

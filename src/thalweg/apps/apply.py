@@ -13,15 +13,25 @@ from thalweg.apps._alarms import alarm_files
 from thalweg.apps._columns import Units
 from thalweg.apps._cubes import read_cube
 from thalweg.apps._folder import Folder, open_folder
+from thalweg.apps._learn import Subsample
 from thalweg.apps._parts import PARTS, check_parts, codes_panel, write_parts
 from thalweg.apps._report import write_report
 from thalweg.apps._run import Common, Result, Run
 from thalweg.apps._streams import open_source, pictures
+from thalweg.apps._topic_documents import (
+    best_words,
+    shares_of_topics,
+    shares_panel,
+    write_documents,
+)
 from thalweg.apps._words import Terms, weighed
 from thalweg.errors import InputError
 from thalweg.streams import Stream
 
 __all__ = ["apply"]
+
+_N_SHOWN = 200  # documents in the report, at least, of a long text
+_N_WORDS = 5  # that name a topic
 
 
 def apply(
@@ -29,7 +39,7 @@ def apply(
     source: Any,
     out: str | PathLike[str] | None = None,
     *,
-    parts: Sequence[str] = PARTS,
+    parts: Sequence[str] | None = None,
     columns: Sequence[str | int] | None = None,
     **common: Unpack[Common],
 ) -> Result:
@@ -46,8 +56,9 @@ def apply(
         Data with the features of the model.
     out : path or None, default=None
         Output folder; None creates one in the current directory, named after the source.
-    parts : sequence of str, default=('codes', 'low_rank', 'outliers')
-        Parts to write.
+    parts : sequence of str or None, default=None
+        Parts to write, among 'codes', 'low_rank' and 'outliers'. None writes the documents of a
+        model of topics, with their topics, and all parts of other models.
     columns : list of str or int, or None, default=None
         Columns of a table; None selects those of the model if they have names, otherwise all.
     **common
@@ -57,7 +68,8 @@ def apply(
     Returns
     -------
     Result
-        Files: codes (CSV), low_rank and outliers (CSV for tables, else NPY), report; for models
+        Files: codes (CSV), low_rank and outliers (CSV for tables, else NPY), report; for models of
+        topics documents (CSV: topic and shares of each document) instead of the parts; for models
         with p-values also scores (CSV: score and p-value of each sample, number of alarms at a
         false discovery rate of 5 %, and the feature that fits worst) and p_values (as low_rank).
 
@@ -76,7 +88,7 @@ def apply(
     from thalweg import checkpoint
 
     run = Run("apply", source, **common)
-    check_parts(parts)
+    check_parts(parts or ())
     if not Path(model).is_file():
         raise InputError(
             f"{model} must be a saved model, got a path that does not exist. Pass model.thalweg of "
@@ -93,6 +105,11 @@ def apply(
                 f"{run.title} must have {saved.estimator.n_features_in_} features like the model, "
                 f"got {stream.n_features}. Choose columns, or resize images."
             )
+        if parts is None and saved.extra.get("job") == "topics":
+            values = _write_topics(folder, saved, stream)
+            values["seconds"] = perf_counter() - begin
+            return folder.finish(values, saved.estimator)
+        parts = PARTS if parts is None else parts
         worker = saved.estimator if units is None else _Rescaled(saved.estimator, units)
         with alarm_files(folder, saved.estimator, names) as alarms:
             values, shown = write_parts(folder, worker, stream, parts, names, run, alarms)
@@ -102,6 +119,24 @@ def apply(
         values |= {"model": type(saved.estimator).__name__, "seconds": perf_counter() - begin}
         _report(folder, values, saved, [*panels, codes_panel(shown)])
         return folder.finish(values, saved.estimator)
+
+
+def _write_topics(folder: Folder, saved: Any, stream: Stream) -> dict[str, Any]:
+    """Write the topics of documents, and a report."""
+    from thalweg import report
+
+    model, terms, shown = saved.estimator, saved.extra["terms"], Subsample(_N_SHOWN)
+    names = [[terms[i] for i in best_words(row, _N_WORDS)] for row in model.components_]
+    shares = shares_of_topics(model, stream, folder.run)
+    sizes = write_documents(folder, shares, len(names), shown)
+    if not shown.items:
+        raise InputError(f"{folder.run.title} must have documents, got none.")
+    values = {"samples": sum(sizes), "topics": names, "documents of each": sizes}
+    counts = {", ".join(words): size for words, size in zip(names, sizes, strict=True)}
+    panels = [report.Facts("Documents of each topic", counts), shares_panel(shown, names)]
+    summary = f"{sum(sizes)} documents, with the topics of a saved model."
+    write_report(folder, f"Topics of {folder.run.title}", panels, summary)
+    return values
 
 
 class _Rescaled:

@@ -1,6 +1,6 @@
 """Find the topics of documents."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import replace
 from itertools import islice
@@ -11,15 +11,21 @@ from typing import Any, Unpack
 import numpy as np
 
 from thalweg._checks import require_whole
-from thalweg._typing import Array
 from thalweg.apps._coherence import Cooccurrences
 from thalweg.apps._folder import Folder, open_folder
 from thalweg.apps._learn import Subsample, learn
 from thalweg.apps._models import build
 from thalweg.apps._report import learning_panels, rank_panels, save_model, write_report
 from thalweg.apps._run import TINY, Common, Result, Run
-from thalweg.apps._streams import length, read_batch_size
-from thalweg.apps._tables import csv_file, write_csv
+from thalweg.apps._streams import read_batch_size
+from thalweg.apps._tables import write_csv
+from thalweg.apps._topic_documents import (
+    Nearest,
+    best_words,
+    shares_of_topics,
+    shares_panel,
+    write_documents,
+)
 from thalweg.apps._words import Documents, Vocabulary, documents
 from thalweg.streams import Repeated, Shuffled, Stream
 
@@ -28,6 +34,7 @@ __all__ = ["topics"]
 _TOPICS, _EPOCHS = 5, 10  # defaults; the number for methods that cannot find it
 _BUFFER = 4096  # documents that are shuffled together, and that initialise the topics
 _N_COHERENT = 10  # words of a topic whose coherence is measured
+_N_NEAREST = 3  # documents nearest to each topic
 _N_SHOWN = 200  # documents in the report, at least, of a long text
 
 
@@ -112,16 +119,26 @@ def topics(
         shuffled = Shuffled(Repeated(corpus.stream, epochs), buffer=_BUFFER, seed=run.seed)
         history = learn(model, shuffled, replace(run, epochs=1))
         top = _top_words(model, corpus, words)
-        shown, sizes = Subsample(_N_SHOWN), np.zeros(len(top), dtype=np.intp)
-        pairs = Cooccurrences([_best(component, _N_COHERENT) for component in model.components_])
-        _write(folder, _shares(model, corpus.stream, run, pairs), top, shown, sizes)
+        _write_topics(folder, top)
+        shown, nearest = Subsample(_N_SHOWN), Nearest(model.components_, _N_NEAREST)
+        pairs = Cooccurrences(
+            [best_words(row, min(words, _N_COHERENT)) for row in model.components_]
+        )
+
+        def see(first: int, X: Any) -> None:
+            pairs.add(X)
+            nearest.add(first, X)
+
+        shares = shares_of_topics(model, corpus.stream, run, see)
+        sizes = write_documents(folder, shares, len(top), shown)
         values = {
-            "documents": int(sizes.sum()),
+            "documents": sum(sizes),
             "words": len(corpus.terms.names),
             **({} if corpus.texts is None else {"language": corpus.language}),
             "topics": [[word for word, _ in ranked] for ranked in top],
             "coherence": pairs.coherence(),
-            "documents of each": sizes.tolist(),
+            "documents of each": sizes,
+            "nearest documents": nearest.numbers(),
             "seconds": perf_counter() - begin,
         }
         weights = corpus.terms.weights
@@ -161,54 +178,21 @@ def _initialise(model: Any, stream: Stream, run: Run) -> Any:
     return first
 
 
-def _shares(model: Any, stream: Stream, run: Run, pairs: Cooccurrences) -> Iterator[Array]:
-    """Yield the shares of the topics in the documents; rows sum to 1, or are 0."""
-    mass = model.components_.sum(axis=1)
-    for first, X in stream.batches(read_batch_size(stream.n_features)):
-        pairs.add(X)
-        weights = model.transform(X) * mass
-        yield weights / np.maximum(weights.sum(axis=1, keepdims=True), TINY)
-        run.notify("writing", first + X.shape[0], length(stream))
-
-
-def _best(component: Array, words: int) -> list[int]:
-    """Return the columns of the words with the largest weights of a topic."""
-    best = np.argsort(-component, kind="stable")[:words]
-    return [int(i) for i in best if component[i] > 0]
-
-
 def _top_words(model: Any, corpus: Documents, words: int) -> list[list[tuple[str, float]]]:
     """Return the words with the largest shares of each topic."""
     top = []
     for component in model.components_:
-        best = _best(component, words)
+        best = best_words(component, words)
         total = max(float(component.sum()), TINY)
         names = corpus.terms.names
         top.append([(names[i], float(component[i]) / total) for i in best])
     return top
 
 
-def _write(
-    folder: Folder,
-    shares: Iterator[Array],
-    top: list[list[tuple[str, float]]],
-    shown: Subsample,
-    sizes: Any,
-) -> None:
-    """Write both tables, and count the documents of each topic."""
+def _write_topics(folder: Folder, top: list[list[tuple[str, float]]]) -> None:
     rows = ((k, n, *pair) for k, ranked in enumerate(top) for n, pair in enumerate(ranked))
     header = ("topic", "rank", "word", "share")
     write_csv(folder.file("topics", "topics.csv"), header, rows)
-    columns = ("document", "topic", *(f"share {k}" for k in range(len(top))))
-    with csv_file(folder.file("documents", "documents.csv"), columns) as table:
-        number = 0
-        for part in shares:
-            for row in part:
-                best = int(row.argmax())
-                sizes[best] += 1
-                table.add((number, best, *row.tolist()))
-                shown.add(number, row)
-                number += 1
 
 
 def _noted(coherence: float) -> str:
@@ -229,18 +213,17 @@ def _report(
         f"{k}: {size / n:.0%} of the documents{_noted(c)}": ranked or [("(none)", 0.0)]
         for k, (ranked, size, c) in enumerate(zip(top, sizes, values["coherence"], strict=True))
     }
-    names = [", ".join(word for word, _ in ranked[:2]) or str(k) for k, ranked in enumerate(top)]
-    table = report.HeatMap(
-        "Topics of the documents",
-        {"share": np.stack(shown.items)},
-        row_labels=shown.numbers,
-        column_labels=names,
-    )
+    table = shares_panel(shown, [[word for word, _ in ranked] for ranked in top])
+    nearest = {
+        f"nearest to topic {k}": ", ".join(map(str, numbers)) or "none"
+        for k, numbers in enumerate(values["nearest documents"])
+    }
     facts = {"documents": n, "words": values["words"], "topics": len(top)}
     panels = [
         report.Ranking("Words of the topics", groups),
         table,
         report.Facts("Key figures", facts),
+        report.Facts("Documents nearest to the topics", nearest),
         *others,
     ]
     summary = f"{n} documents with {values['words']} words, factorised into {len(top)} topics."

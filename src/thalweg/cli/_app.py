@@ -235,15 +235,16 @@ def apply(
     model: Source,
     data: Source,
     parts: Annotated[
-        str, typer.Option(help="Any of codes,low_rank,outliers.")
-    ] = "codes,low_rank,outliers",
+        str | None,
+        typer.Option(help="Any of codes,low_rank,outliers; default: all, or topics of documents."),
+    ] = None,
     columns: Columns = None,
     **rest: Any,
 ) -> Any:
     """Decompose new data with a saved model."""
     from thalweg import apps
 
-    return apps.apply(model, data, parts=names(parts) or (), columns=names(columns), **rest)
+    return apps.apply(model, data, parts=names(parts), columns=names(columns), **rest)
 
 
 @app.command(epilog=_example("thalweg info wells.csv"))
