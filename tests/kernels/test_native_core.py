@@ -104,7 +104,10 @@ def calls(dtype: Any = np.float64) -> dict[str, Call]:
         beta=1.0, l1=0.1, l2=0.1, step_length=0.5, frozen=1, tol=0.0, min_steps=2, max_steps=200
     )
     kl = _native.SparseKLSettings(offset=1e-12, tol=1e-6, max_steps=50)
-    samples = (numbers(20, 30), numbers(20, 6), numbers(6, 30), np.array([5], np.uint64), 0.0)
+    samples = (
+        (numbers(20, 30), numbers(20, 6), numbers(20, 30)), numbers(6, 30),
+        np.array([5], np.uint64), 0.0,
+    )  # fmt: skip
     values = rng.choice([0.0, 1e-9, 1.0, np.nan], 1 << 20).astype(dtype)
     free6 = np.arange(6) > 0
     found = {
@@ -146,12 +149,12 @@ def calls(dtype: Any = np.float64) -> dict[str, Call]:
             free6), {(2,)},
         ),
         "robust_approximation": Call(
-            _native.robust_approximation, (*samples, simplex, steps), {(2,), (3,)},
+            _native.robust_approximation, (*samples, simplex, steps), {(1,), (2,)},
         ),
         "robust_approximation in a box": Call(
             _native.robust_approximation,
             (*samples, (np.full((6, 30), 0.1, dtype), np.ones((6, 30), dtype)), steps),
-            {(2,), (3,)},
+            {(1,), (2,)},
         ),
     }  # fmt: skip
     if dtype == np.float64:
@@ -432,6 +435,7 @@ def test_a_daemon_thread_in_a_kernel_lets_the_process_end() -> None:
 # --- instruction sets ----------------------------------------------------------------------------
 
 
+@pytest.mark.thread_unsafe(reason="the instruction set is that of the process")
 @pytest.mark.skipif(_native.target_level() == 0, reason="one instruction set")
 @every_call
 def test_instruction_sets_agree(name: str) -> None:

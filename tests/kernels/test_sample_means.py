@@ -31,6 +31,7 @@ def restore() -> Iterator[None]:
     _native.set_target_level(level)
 
 
+@pytest.mark.thread_unsafe(reason="the instruction set is that of the process")
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", SHAPES)

@@ -227,6 +227,7 @@ def test_shapes_that_do_not_fit_raise() -> None:
         _native.track_grouse(U.T, V, observed, step("greedy", 1.0), 0.0, H, error)
 
 
+@pytest.mark.thread_unsafe(reason="the instruction set is that of the process")
 @DTYPES
 def test_every_instruction_set_gives_the_same_codes(dtype: Any) -> None:
     """Up to rounding: loops have other lengths, and other orders of sums."""
