@@ -65,6 +65,8 @@ def fit(X: Any, **parameters: Any) -> OnlineNMF:
 
 @both_solvers
 def test_components_do_not_depend_on_units(name: str, solver: str) -> None:
+    if name in ("negative-binomial", "zero-inflated"):
+        pytest.skip("counts have units")
     X, _ = data(n=200)
     first = fit(X, loss=LOSSES[name], solver=solver).components_
     for scale in (1e-6, 1e6):

@@ -14,6 +14,8 @@ from thalweg.divergences.beta import Beta
 from thalweg.divergences.huber import Huber
 from thalweg.divergences.kl import KL
 from thalweg.divergences.mahalanobis import Mahalanobis
+from thalweg.divergences.negative_binomial import NegativeBinomial
+from thalweg.divergences.zero_inflated import ZeroInflated
 from thalweg.encoders.sparse_divergence_problem import supports_sparse
 from thalweg.errors import ParameterError
 from thalweg.prox.box import Box
@@ -36,6 +38,8 @@ def signed_matrix() -> Array:
 
 LOSSES: dict[str, Any] = {
     **{name: cls() for name, cls in members("thalweg.divergences").items()},
+    "negative-binomial": NegativeBinomial(0.5),
+    "zero-inflated": ZeroInflated(0.3, 0.2),
     "huber": Huber(delta=0.4),
     **{f"alpha({a})": Alpha(a) for a in (-1.0, -0.4, 0.0, 0.3, 1.0, 3.5)},
     **{f"beta({b})": Beta(b) for b in (-1.0, 0.0, 0.5, 1.0, 2.0, 2.5, 4.0)},

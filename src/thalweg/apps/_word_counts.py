@@ -12,7 +12,6 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from thalweg._typing import Array
 from thalweg.apps._run import Run
@@ -143,6 +142,8 @@ class CountedRows:
 
     def batches(self, size: int, start: int = 0) -> Iterator[Batch]:
         """Yield batches of ``size`` texts."""
+        from scipy import sparse
+
         columns = np.full(len(self.counted.logs), -1, dtype=np.int32)
         columns[self.places] = np.arange(len(self.places))
         for first in range(start, self.n_samples, size):
@@ -191,6 +192,8 @@ class KnownWords:
             start += len(batch)
 
     def _rows(self, texts: list[Counter[str]]) -> Any:
+        from scipy import sparse
+
         pairs = [
             (row, self.columns[word], count)
             for row, counts in enumerate(texts)

@@ -201,12 +201,6 @@ class FilteringTracker(Tracking):
         check_bounds(self.bounds, Extent.none(X.shape[1]))
         super()._initialise(learner, X)
 
-    def _learn(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
-        super()._learn(learner, X, n_total)
-        if is_auto(self.bounds):
-            before = getattr(self, "extent_", None) or Extent.none(X.shape[1])
-            self.extent_ = before.extended(X)
-
     def _limits(self) -> Bounds:
         bounds = self.bounds_
         return Bounds() if bounds is None else Bounds(*bounds)
@@ -244,8 +238,16 @@ class FilteringTracker(Tracking):
             )
         return StreamFilter(given, auto=False)
 
+    def _learn_and_follow(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
+        """Learn from validated rows, and follow them by the filter and by their extent."""
+        learn = self._learn if self.dynamics is None else self._learn_in_time
+        learn(learner, X, n_total)
+        if is_auto(self.bounds):
+            before = getattr(self, "extent_", None) or Extent.none(X.shape[1])
+            self.extent_ = before.extended(X)
+
     def _learn_in_time(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
-        """Learn from validated rows, a block up to a check of the filter at a time."""
+        """Learn a block up to a check of the filter at a time."""
         filters = self._filter()
         if not hasattr(self, "filter_"):
             n_features, dtype = X.shape[1], self.components_.dtype

@@ -60,6 +60,7 @@ class Tracking(StreamFit, Alarms):
     on_jump: Any
     center: bool
     dynamics: Any = None
+    bounds: Any = None
     orthonormal: bool
     epochs: Any
     random_state: Any
@@ -166,7 +167,8 @@ class Tracking(StreamFit, Alarms):
             X = check_fit_data(self, X)
             learner = self._learner(on_jump)
             self._initialise(learner, X)
-        learn = self._learn if self.dynamics is None else self._learn_in_time
+        plain = self.dynamics is None and self.bounds is None
+        learn = self._learn if plain else self._learn_and_follow
         for _ in range(epochs):
             learn(learner, X, X.shape[0] * epochs)
         return self
@@ -180,7 +182,8 @@ class Tracking(StreamFit, Alarms):
                 X = check_data(self, X, reset=True)
                 learner = self._learner(on_jump)
                 self._initialise(learner, X)
-        learn = self._learn if self.dynamics is None else self._learn_in_time
+        plain = self.dynamics is None and self.bounds is None
+        learn = self._learn if plain else self._learn_and_follow
         learn(learner, X.astype(self.components_.dtype, copy=False), None)
         return self
 
@@ -247,8 +250,8 @@ class Tracking(StreamFit, Alarms):
                     self.callback(self._progress(n_total))
         self._publish(learner)
 
-    def _learn_in_time(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
-        """Learn from validated rows, and filter them by a model in time."""
+    def _learn_and_follow(self, learner: TrackingLearner, X: Any, n_total: int | None) -> None:
+        """Learn from validated rows, and follow them by a model in time or by their extent."""
         raise NotImplementedError
 
     def _progress(self, n_total: int | None) -> Progress:

@@ -124,9 +124,7 @@ def estimate_noise(batch: Batch, W: Array, H: Array, scales: Array | None = None
     Examples
     --------
     >>> import numpy as np
-    >>> from thalweg.encoders.entry_weights import are_weights
-    from thalweg.learning.batches import Batch
-    from thalweg.learning.resampling import draw
+    >>> from thalweg.learning.batches import Batch
     >>> from thalweg.learning.noise import estimate_noise
     >>> V = 5.0 + 0.1 * np.random.default_rng(0).normal(size=(100, 20))
     >>> round(estimate_noise(Batch(V, None), np.ones((100, 1)), np.full((1, 20), 5.0)).scale, 1)

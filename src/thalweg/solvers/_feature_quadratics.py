@@ -50,7 +50,7 @@ def sweep_features(
     array([[2., 1.]])
     """
     slope = linear - np.einsum("fkl,lf->kf", A, rows)  # the negative gradient
-    value = -0.5 * float(np.vdot(rows, slope) + np.vdot(rows, linear))
+    value = 0.0 - 0.5 * float(np.vdot(rows, slope) + np.vdot(rows, linear))
     decrease = 0.0
     for k in np.flatnonzero(free):
         bend = A[:, k, k]

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
 import numpy as np
-from scipy import sparse
 
 from thalweg._checks import require_whole
 from thalweg._typing import Array
@@ -202,12 +201,14 @@ class TextStream(Source):
                 columns.append(column)
                 data.append((1 + log(v)) * weights[column])
             ends.append(len(data))
+        from scipy.sparse import csr_array
+
         parts = (
             np.array(data, check_dtype(self.dtype)),
             np.array(columns, np.int32),
             np.array(ends, np.int32),
         )
-        rows = sparse.csr_array(parts, shape=(len(word_counts), len(weights)))
+        rows = csr_array(parts, shape=(len(word_counts), len(weights)))
         rows.eliminate_zeros()  # words in all lines have weight 0
         return rows
 
