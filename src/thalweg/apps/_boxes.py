@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import ndimage
 
 from thalweg._typing import Mask
 
@@ -25,6 +24,8 @@ def boxes(masks: Mask, first: int = 0) -> Iterator[tuple[int, ...]]:
     >>> list(boxes(mask, first=10))
     [(10, 4, 1, 3, 2, 6)]
     """
+    from scipy import ndimage
+
     for i, mask in enumerate(masks, first):
         labels, _ = ndimage.label(mask, _NEIGHBOURS)
         areas = np.bincount(labels.ravel())

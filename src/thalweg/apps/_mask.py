@@ -14,7 +14,6 @@ from math import pi, sqrt
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
 
 from thalweg._typing import Array, Mask
 from thalweg.apps._pixel_noise import PixelNoise
@@ -98,6 +97,8 @@ def without_speckles(mask: Mask, min_area: int = _MIN_AREA) -> Mask:
 
 def _small(mask: Mask, min_area: int) -> Any:
     """Return the pixels of the regions of each frame that have fewer pixels."""
+    from scipy import ndimage
+
     labels, _ = ndimage.label(mask, _SIDES)
     areas = np.bincount(labels.ravel())
     small = areas < min_area
@@ -106,5 +107,7 @@ def _small(mask: Mask, min_area: int) -> Any:
 
 
 def _box(values: Array, size: int) -> Array:
+    from scipy import ndimage
+
     mean: Array = ndimage.uniform_filter(values, (0, size, size), mode="reflect")
     return mean
