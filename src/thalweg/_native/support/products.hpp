@@ -1,6 +1,8 @@
 // Products of small matrices, without the copies that BLAS makes of them.
 #pragma once
 
+#include <cstdint>
+
 #include "support/array.hpp"
 #include "support/simd.hpp"
 
@@ -8,7 +10,7 @@ namespace thalweg {
 namespace {
 
 /// What becomes of the product.
-enum class Into { set, add, subtract };
+enum class Into : std::uint8_t { set, add, subtract };
 
 /// Rows and registers of a tile of the product that stays in registers: its sums, a row of B and
 /// an entry of A must fit.
